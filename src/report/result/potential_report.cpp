@@ -13,9 +13,10 @@
 namespace lacuna {
 namespace {
 
-std::string speedup_text(const Potential& potential) {
+std::string speedup_text(const Potential& potential,
+                         std::optional<double> (Potential::*of)() const = &Potential::speedup) {
   if (potential.macs == 0) return "";
-  const auto speedup = potential.speedup();
+  const auto speedup = (potential.*of)();
   return speedup ? fmt::format("{:.2f}", *speedup) : "inf";
 }
 
@@ -33,14 +34,17 @@ std::vector<TraceTensor> shown_tensors(bool with_a_forward) {
   return shown;
 }
 
-// The `first` columns, then zeros and potential speedups; that of all operations also as a bar.
-TextTable make_table(std::vector<TableColumn> first, const std::vector<TraceTensor>& tensors,
+// The `first` columns, then zeros and potential speedups, without unneeded results as well if there are any;
+// that of all operations also as a bar.
+TextTable make_table(std::vector<TableColumn> first, const std::vector<TraceTensor>& tensors, bool unneeded,
                      const TextStyle& style) {
   constexpr const char* kHeading = "potential speedup";
   std::vector<std::string> names;
   for (const TraceTensor which : tensors) names.emplace_back(which.name());
-  std::vector<TableColumn> columns = with_groups(
-      std::move(first), {{"zeros %", names}, {kHeading, {"forward", "input_grad", "weight_grad", "all"}}});
+  std::vector<ColumnGroup> groups{{"zeros %", names},
+                                  {kHeading, {"forward", "input_grad", "weight_grad", "all"}}};
+  if (unneeded) groups.push_back({"needed only", {"input_grad", "all"}});
+  std::vector<TableColumn> columns = with_groups(std::move(first), groups);
   if (style.bars) columns.push_back({"", Align::kLeft, kHeading});
   return TextTable(std::move(columns));
 }
@@ -51,9 +55,16 @@ Potential whole_potential(const LayerPotential& layer) {
   return all;
 }
 
-void append_totals(std::vector<std::string>& cells, const PotentialTotals& totals) {
+// Speedups without the results that nobody needs.
+void append_needed(std::vector<std::string>& cells, const Potential& input_grad, const Potential& all) {
+  for (const Potential* each : {&input_grad, &all})
+    cells.push_back(speedup_text(*each, &Potential::needed_speedup));
+}
+
+void append_totals(std::vector<std::string>& cells, const PotentialTotals& totals, bool unneeded) {
   for (const Potential& op : totals.ops) cells.push_back(speedup_text(op));
   cells.push_back(speedup_text(totals.all));
+  if (unneeded) append_needed(cells, totals.ops[Operation::kInputGrad], totals.all);
 }
 
 // ---- JSON ----
@@ -73,6 +84,9 @@ void append_potential(Json& object, const Potential& potential) {
   object["effectual_macs"] = number_json(potential.effectual);
   const auto speedup = potential.speedup();
   object["potential"] = speedup ? number_json(*speedup) : Json();
+  object["needed_macs"] = number_json(potential.needed);
+  const auto needed = potential.needed_speedup();
+  object["needed_potential"] = needed ? number_json(*needed) : Json();
 }
 
 // The batch in a trace's list of layers.
@@ -138,7 +152,9 @@ Json trace_json(const Inspection& inspection) {
 
 std::string inspection_table(const Inspection& inspection, const TextStyle& style) {
   const std::vector<TraceTensor> tensors = shown_tensors(inspection.potential.has_a_forward());
-  TextTable table = make_table({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"MACs"}}, tensors, style);
+  const bool unneeded = inspection.potential.has_unneeded();
+  TextTable table =
+      make_table({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"MACs"}}, tensors, unneeded, style);
   double most = 1;
   for (const LayerPotential& entry : inspection.potential.layers)
     most = std::max(most, whole_potential(entry).speedup().value_or(0));
@@ -156,6 +172,10 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     }
     const Potential all = whole_potential(entry);
     cells.push_back(speedup_text(all));
+    if (unneeded) {
+      const OpPotential* found = find_op(entry, Operation::kInputGrad);
+      append_needed(cells, found == nullptr ? Potential{} : found->macs, all);
+    }
     if (style.bars) cells.push_back(bar_text(all.speedup().value_or(most), most));
     table.add_row(std::move(cells));
   }
@@ -166,7 +186,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
       short_number(totals.ops[Operation::kForward].macs)};
   for (const TraceTensor which : tensors)
     cells.push_back(percent_text(inspection.potential.zero_share(which)));
-  append_totals(cells, totals);
+  append_totals(cells, totals, unneeded);
   if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
   table.add_row(std::move(cells));
   return bold_text(printable(trace_title(inspection.info)), style) + "\n" + table.render(style);
@@ -175,7 +195,10 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
 std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style) {
   const std::vector<TraceTensor> tensors = shown_tensors(
       std::ranges::any_of(inspections, [](const Inspection& one) { return one.potential.has_a_forward(); }));
-  TextTable table = make_table({{"trace", Align::kLeft}, {"layers"}, {"MACs per batch"}}, tensors, style);
+  const bool unneeded =
+      std::ranges::any_of(inspections, [](const Inspection& one) { return one.potential.has_unneeded(); });
+  TextTable table =
+      make_table({{"trace", Align::kLeft}, {"layers"}, {"MACs per batch"}}, tensors, unneeded, style);
   double most = 1;
   for (const Inspection& inspection : inspections)
     most = std::max(most, inspection.potential.per_batch.all.speedup().value_or(0));
@@ -184,7 +207,7 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
                                    short_number(potential.per_batch.ops[Operation::kForward].macs)};
     for (const TraceTensor which : tensors) cells.push_back(percent_text(potential.zero_share(which)));
-    append_totals(cells, potential.per_batch);
+    append_totals(cells, potential.per_batch, unneeded);
     if (style.bars) cells.push_back(bar_text(potential.per_batch.all.speedup().value_or(0), most));
     table.add_row(std::move(cells));
   }
@@ -201,7 +224,8 @@ std::string inspections_to_json(const std::vector<Inspection>& inspections) {
 std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
   std::string text =
       "trace,model,progress,recorded_share,left_out,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,"
-      "zeros_G,zeros_A_forward,op,targeted,macs,remaining_macs,effectual_macs,potential\n";
+      "zeros_G,zeros_A_forward,op,targeted,macs,remaining_macs,effectual_macs,potential,"
+      "needed_macs,needed_potential\n";
   for (const Inspection& inspection : inspections) {
     const TraceInfo& info = inspection.info;
     CsvRow trace;
@@ -216,6 +240,7 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
         row.number(layer.a_forward_zeros);
         row.text(operation_name(op.op)).text(operand_name(op.targeted)).number(op.macs.macs);
         row.number(op.macs.remaining).number(op.macs.effectual).number(op.macs.speedup());
+        row.number(op.macs.needed).number(op.macs.needed_speedup());
         text += row.line();
       }
     }

@@ -66,6 +66,26 @@ TEST(PotentialReport, Json) {
   EXPECT_TRUE(linear["ops"][0]["potential"].is_null());
   EXPECT_EQ(trace["total"]["all"]["macs"], 24 * 2 + 16 * 3);
   EXPECT_EQ(trace["per_batch"]["forward"]["remaining_macs"], 18);
+  EXPECT_EQ(linear["ops"][1]["needed_macs"], linear["ops"][1]["remaining_macs"]);
+}
+
+// Where A is zero, nobody needs its gradient: 3 of 4 outputs, each of 2 MACs.
+TEST(PotentialReport, NeededResults) {
+  TraceBuilder builder("relu");
+  builder.add_layer("first", LayerShape::linear(2, 2, 2));
+  builder.add_layer("second", LayerShape::linear(2, 2, 2)).mask(Operand::kA, {1, 0, 0, 0});
+  const Trace trace = builder.build();
+  const Inspection relu{"x", trace.info(), trace.batch(), trace_potential(trace, OperandRule::kSparser)};
+  const auto json = nlohmann::json::parse(inspections_to_json({relu}))["traces"][0];
+  const auto& grad = json["layers"][1]["ops"][1];
+  EXPECT_EQ(grad["op"], "input_grad");
+  EXPECT_EQ(grad["remaining_macs"], 8);
+  EXPECT_EQ(grad["needed_macs"], 2);
+  EXPECT_EQ(grad["needed_potential"], 4);
+  EXPECT_EQ(json["total"]["all"]["needed_macs"], json["total"]["all"]["remaining_macs"].get<double>() - 6);
+  EXPECT_NE(inspection_table(relu, {}).find("needed only"), std::string::npos);
+  EXPECT_NE(inspections_to_csv({relu}).find(",input_grad,G,8,8,8,1,2,4\n"), std::string::npos)
+      << inspections_to_csv({relu});
 }
 
 TEST(PotentialReport, Csv) {
@@ -74,10 +94,11 @@ TEST(PotentialReport, Csv) {
   EXPECT_NE(
       text.find(
           "\nx.safetensors,net,0.5,1,0,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"
-          ",forward,A,24,9,9,2.6666666666666665\n"),
+          ",forward,A,24,9,9,2.6666666666666665,9,2.6666666666666665\n"),
       std::string::npos)
       << text;
-  EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,,forward,W,16,0,0,\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,,forward,W,16,0,0,,0,\n"), std::string::npos)
+      << text;
 }
 
 // SWAT: all activations in the forward product, the largest in weight_grad.

@@ -264,7 +264,7 @@ MacCounts count_macs(const Layer& layer, Operation op) {
   const Counter2d count{s};
   const bool full_a = layer.a.zeros() == 0, full_w = layer.w.zeros() == 0, full_g = layer.g.zeros() == 0;
   MacCounts counts;
-  counts.macs = s.macs();
+  counts.macs = counts.needed = s.macs();
   // Where one operand has no zeros, effectual is what the other's non-zeros meet.
   switch (op) {
     case Operation::kForward:

@@ -10,6 +10,7 @@ namespace lacuna {
 
 struct MacCounts {
   std::int64_t macs = 0;          // of the dense convolution, the same for the three operations
+  std::int64_t needed = 0;        // those whose result is needed: all of them (but see count_needed_macs)
   std::int64_t with_primary = 0;  // those whose first operand (operands(op).primary) is not zero
   std::int64_t with_secondary = 0;
   std::int64_t effectual = 0;  // both operands are not zero
@@ -21,7 +22,9 @@ struct MacCounts {
   std::int64_t scheduled(ScheduledOperands scheduled, Operation op) const {
     const auto [primary, secondary] = operands(op);
     if (scheduled == ScheduledOperands::both()) return effectual;
-    return scheduled.contains(primary) ? with_primary : scheduled.contains(secondary) ? with_secondary : macs;
+    return scheduled.contains(primary)     ? with_primary
+           : scheduled.contains(secondary) ? with_secondary
+                                           : needed;
   }
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "base/ceil_div.hpp"
@@ -88,6 +89,8 @@ struct LaneProduct {
 
   const OperandStreams& of(Operand role) const { return primary.role == role ? primary : secondary; }
   std::int64_t steps() const { return primary.steps(); }
+  // Pairs that an output of an input gradient sums, the border's among them.
+  std::int64_t reduction() const { return std::ssize(primary.taps) * primary.channels; }
 
   // Returns the place of output (stream of `primary`, stream of `secondary`) in the operation's result tensor
   // (channels last).

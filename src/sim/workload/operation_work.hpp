@@ -5,6 +5,7 @@
 
 #include "sim/memory/tensor_passes.hpp"
 #include "sim/workload/mac_counts.hpp"
+#include "sim/workload/needed_outputs.hpp"
 #include "sim/workload/work_memo.hpp"
 
 namespace lacuna {
@@ -24,6 +25,11 @@ struct OperationWork {
   // The same operation of a layer that stands in for the one of `other`.
   OperationWork(const Layer& of, const OperationWork& other)
       : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale), passes(other.passes) {}
+
+  // MACs whose result is needed: with outputs=needed.
+  MacCounts needed_macs() const {
+    return *remember<MacCounts>("needed MACs", [&] { return count_needed_macs(layer, op, macs); });
+  }
 
   // Returns the result of compute(), now or for another machine under the same key. For the fast engine only.
   template <typename Value, typename Compute>

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/work_estimate.hpp"
+#include "sim/workload/needed_outputs.hpp"
+
 namespace lacuna {
 
 std::optional<double> Potential::speedup() const {
@@ -9,10 +12,16 @@ std::optional<double> Potential::speedup() const {
   return macs / remaining;
 }
 
+std::optional<double> Potential::needed_speedup() const {
+  if (needed <= 0) return std::nullopt;
+  return macs / needed;
+}
+
 Potential& Potential::add(const Potential& other, double scale) {
   macs += other.macs * scale;
   remaining += other.remaining * scale;
   effectual += other.effectual * scale;
+  needed += other.needed * scale;
   return *this;
 }
 
@@ -32,6 +41,21 @@ bool TracePotential::has_a_forward() const {
                              [](const LayerPotential& layer) { return layer.a_forward_zeros.has_value(); });
 }
 
+bool TracePotential::has_unneeded() const { return recorded.all.needed < recorded.all.remaining; }
+
+namespace {
+
+// Whether needed results are counted: not in a layer that is far larger than what the trace holds of it,
+// since a file of a few bytes can declare one that takes years.
+bool counts_needed(const Trace& trace, const Layer& layer) {
+  constexpr double kFree = 0x1p24, kPerStoredByte = 0x1p10;
+  const double pairs = layer.w.zeros() > 0 ? static_cast<double>(layer.shape.macs()) / 64 : 0;
+  return tile_words(layer.shape, 64) + tile_products(layer.shape) + pairs <=
+         kFree + kPerStoredByte * static_cast<double>(trace.stored_bytes());
+}
+
+}  // namespace
+
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
   TracePotential result;
   for (const Layer& layer : trace.layers()) {
@@ -46,10 +70,13 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
       if (!trace.runs(result.layers.size(), op)) continue;
       const Layer multiplied = layer.as_multiplied(op);
       const MacCounts counts = count_macs(multiplied, op);
+      const MacCounts needed =
+          counts_needed(trace, multiplied) ? count_needed_macs(multiplied, op, counts) : counts;
       OpPotential potential{.op = op, .targeted = choose_scheduled(multiplied, op, policy), .macs = {}};
       potential.macs = {.macs = static_cast<double>(counts.macs),
                         .remaining = static_cast<double>(counts.with(potential.targeted, op)),
-                        .effectual = static_cast<double>(counts.effectual)};
+                        .effectual = static_cast<double>(counts.effectual),
+                        .needed = static_cast<double>(needed.with(potential.targeted, op))};
       result.recorded.ops[op].add(potential.macs, 1);
       result.recorded.all.add(potential.macs, 1);
       result.per_batch.ops[op].add(potential.macs, entry.batch_scale);

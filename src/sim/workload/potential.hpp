@@ -18,9 +18,12 @@ struct Potential {
   double macs = 0;       // of the dense convolution
   double remaining = 0;  // whose targeted operand is not zero
   double effectual = 0;  // both operands are not zero
+  double needed = 0;     // of those remaining: whose result is needed
 
   // All MACs / remaining MACs [Fig. 1]; nothing if no MAC remains.
   std::optional<double> speedup() const;
+  // The same if results that nobody needs are left out as well.
+  std::optional<double> needed_speedup() const;
   Potential& add(const Potential& other, double scale);
 };
 
@@ -59,6 +62,7 @@ struct TracePotential {
   // The share of zeros of a tensor over the network, each layer weighted by its MACs in a batch.
   double zero_share(TraceTensor which) const;
   bool has_a_forward() const;  // in any layer
+  bool has_unneeded() const;   // results, in any layer
 };
 
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy = OperandRule::kSparser);

@@ -19,8 +19,8 @@ std::vector<double> reference_result(const LayerShape& shape, Operation op, cons
 // The largest rounding error an FP32 accumulation in any order may have for each result: the number of
 // products times 2^-24 times the sum of their magnitudes (Higham 2002, §3.1), doubled for the products' own
 // rounding. Throws std::logic_error naming the first result outside it, or any difference at all where both
-// are exact.
+// are exact. `needed`: results outside this mask must be 0, since they are not computed.
 void check_against_reference(const LayerShape& shape, Operation op, const LayerValues& values,
-                             const std::vector<float>& computed);
+                             const std::vector<float>& computed, const MaskView* needed = nullptr);
 
 }  // namespace lacuna
