@@ -14,6 +14,7 @@ using Streams = std::vector<Stream>;
 
 struct Pair {
   Streams primary, secondary;
+  std::vector<std::vector<bool>> needed;  // input gradient: [primary][secondary], where A is not zero
 };
 
 int bit(const MaskView& mask, std::int64_t row, std::int64_t channel) {
@@ -100,6 +101,9 @@ std::vector<Pair> input_grad_streams(const Layer& layer, int lanes) {
                   }));
                 }
               pair.primary.push_back(stream);
+              auto& needed = pair.needed.emplace_back();
+              for (std::int64_t c = 0; c < cg; ++c)
+                needed.push_back(bit(layer.a.mask, (n * s.input.h + y) * s.input.w + x, g * cg + c) == 1);
             }
         if (pair.primary.empty()) continue;  // the image is smaller than the phase
         for (std::int64_t c = 0; c < cg; ++c) {
@@ -162,6 +166,8 @@ std::vector<Pair> in_time_steps(const std::vector<Pair>& products, std::int64_t 
     for (std::int64_t t = 0; t < steps; ++t) {
       Pair step = pair;
       step.primary.assign(pair.primary.begin() + t * rows, pair.primary.begin() + (t + 1) * rows);
+      if (!pair.needed.empty())
+        step.needed.assign(pair.needed.begin() + t * rows, pair.needed.begin() + (t + 1) * rows);
       split.push_back(step);
     }
   }
@@ -337,6 +343,10 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_oper
     const Streams& rows = primary_on_rows ? pair.primary : pair.secondary;
     const Streams& columns = primary_on_rows ? pair.secondary : pair.primary;
     const auto steps = static_cast<std::int64_t>(rows[0].size());
+    const auto is_needed = [&](std::size_t row, std::size_t column) {
+      if (!config.needed || op != Operation::kInputGrad) return true;
+      return primary_on_rows ? pair.needed[row][column] : pair.needed[column][row];
+    };
     const std::int64_t row_groups = groups(rows.size(), config.rows);
     const std::int64_t column_groups = groups(columns.size(), config.columns);
     // The grid of tiles with the fewest dense cycles; of equals the squarest, or the one with most tile rows.
@@ -374,6 +384,19 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_oper
         std::int64_t sum = 0;
         for (std::int64_t j = tj * columns_each; j < std::min(column_groups, (tj + 1) * columns_each); ++j)
           sum += cost[static_cast<std::size_t>(i)][config.two_side ? static_cast<std::size_t>(j) : 0];
+        if (config.needed) {
+          std::size_t wanted = 0;  // columns of the tile
+          for (std::int64_t j = tj * columns_each * config.columns;
+               j < std::min<std::int64_t>(std::ssize(columns), (tj + 1) * columns_each * config.columns);
+               ++j) {
+            bool any = false;
+            for (std::int64_t r = i * config.rows;
+                 r < std::min<std::int64_t>(std::ssize(rows), (i + 1) * config.rows); ++r)
+              any = any || is_needed(static_cast<std::size_t>(r), static_cast<std::size_t>(j));
+            wanted += any ? 1 : 0;
+          }
+          sum = groups(wanted, config.columns) * cost[static_cast<std::size_t>(i)][0];
+        }
         std::int64_t ti = i / rows_each;
         if (config.dealing == "turns") ti = i % best_rows;
         if (config.dealing == "queue") {
@@ -388,19 +411,21 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_oper
     result.cycles += slowest;
 
     // Every effectual pair was taken exactly once.
-    std::int64_t effectual = 0, scheduled = 0;
-    for (const Stream& row : rows)
-      for (std::size_t step = 0; step < row.size(); ++step)
-        for (std::size_t lane = 0; lane < row[step].size(); ++lane) {
-          if (row[step][lane] != 1) continue;
+    std::int64_t effectual = 0, scheduled = 0, of_columns = 0;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (std::size_t step = 0; step < rows[r].size(); ++step)
+        for (std::size_t lane = 0; lane < rows[r][step].size(); ++lane) {
+          if (rows[r][step][lane] != 1) continue;
           ++scheduled;
-          for (const Stream& column : columns) effectual += column[step][lane] == 1;
+          for (std::size_t c = 0; c < columns.size(); ++c) {
+            of_columns += is_needed(r, c) ? 1 : 0;
+            effectual += columns[c][step][lane] == 1 && is_needed(r, c);
+          }
         }
     if (taken != (config.two_side ? effectual : scheduled))
       throw std::logic_error("brute force: a pair was lost or taken twice");
     result.effectual_macs += effectual;
-    result.scheduled_macs +=
-        config.two_side ? effectual : scheduled * static_cast<std::int64_t>(columns.size());
+    result.scheduled_macs += config.two_side ? effectual : of_columns;
   }
   return result;
 }

@@ -24,6 +24,9 @@ struct BruteConfig {
   std::int64_t piece = 0;
   bool square_grid = true;
   std::string dealing = "turns";  // of row groups: tile_dealing
+  // Of an input gradient only the results where A is not zero: columns that no row of a group needs are left
+  // out.
+  bool needed = false;
 };
 
 struct BruteResult {

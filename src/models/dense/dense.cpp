@@ -11,8 +11,13 @@ class Dense final : public TileMachine {
  public:
   using TileMachine::TileMachine;
 
-  std::optional<BaselineSpec> baseline() const override { return std::nullopt; }
-  double work(const LayerShape& shape) const override { return tile_products(shape); }
+  // Its own, unless it leaves out outputs.
+  std::optional<BaselineSpec> baseline() const override {
+    return needed_outputs_only(params()) ? TileMachine::baseline() : std::nullopt;
+  }
+  double work(const LayerShape& shape) const override {
+    return needed_outputs_only(params()) ? TileMachine::work(shape) : tile_products(shape);
+  }
 };
 
 const RegisterAccelerator kRegister{{
@@ -20,7 +25,8 @@ const RegisterAccelerator kRegister{{
     .summary = "TensorDash's tiles without TensorDash: every pair is multiplied",
     .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748v1, §3 and Table 2 (the baseline)",
     .cites = {"tensordash"},
-    .params = TileChip::params(),
+    .params = TileChip::params({outputs_param(
+        "a group of rows and a group of columns take no time where none of their PEs has such a result")}),
     .make = make_accelerator<Dense>,
 }};
 

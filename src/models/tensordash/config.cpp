@@ -47,6 +47,9 @@ std::vector<ParamSpec> own_params() {
           "time a backside scheduler takes per block of outputs; 0: one cycle per level, 6 in the "
           "paper",
           "TensorDash §3.7; docs/assumptions.md A28"),
+      outputs_param(
+          "the columns that no row of a group needs are left out of its order of work, the others move "
+          "together; one-side scheduling, storage=dense or blocks"),
       ParamSpec::flag("power_gating", false,
                       "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
                       "TensorDash §3.5"),
@@ -81,6 +84,11 @@ Config Config::from(const Params& params) {
   if (config.sync == RowSync::kLines && config.storage == Storage::kScheduled) {
     throw InputError(params.owner(), "sync=lines has no schedule that could be stored",
                      "set sync=lockstep or storage=dense");
+  }
+  if (needed_outputs_only(params) && (config.sync == RowSync::kLines || config.sides == Sides::kBoth ||
+                                      config.storage == Storage::kScheduled)) {
+    throw InputError(params.owner(), "outputs=needed is modelled for rows of PEs with one scheduler each",
+                     "set sides=one, sync=lockstep or decoupled, storage=dense or blocks");
   }
   return config;
 }

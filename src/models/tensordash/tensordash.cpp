@@ -16,7 +16,7 @@ namespace {
 class TensorDash final : public TileMachine {
  public:
   explicit TensorDash(Params params)
-      : TileMachine(std::move(params)),
+      : TileMachine(std::move(params), LeftOutOutputs::kColumns),
         config_(Config::from(this->params())),
         stored_(config_, chip()),
         row_groups_key_(memo_key(this->params(), memory_params(), kNotOfRowGroups)) {}
@@ -136,8 +136,8 @@ class TensorDash final : public TileMachine {
  private:
   // Parameters that do not change the cycles of a group of rows: its streams are those of the row operand.
   inline static const std::vector<std::string> kNotOfRowGroups = {
-      "tiles",    "columns", "tile_grid",    "tile_dealing",     "pin",
-      "schedule", "zeros",   "power_gating", "gating_threshold", "zero_operands"};
+      "tiles", "columns",      "tile_grid",        "tile_dealing",  "pin",    "schedule",
+      "zeros", "power_gating", "gating_threshold", "zero_operands", "outputs"};
 
   double mux_inputs() const {
     return static_cast<double>(config_.scheduler.connectivity().movements().size());
@@ -201,7 +201,7 @@ class TensorDash final : public TileMachine {
                     product.product - placement.products.data());
     const auto groups = work.remember<std::vector<std::uint32_t>>(
         key, [&] { return row_group_cycles(config_, *product.rows); });
-    return clock_row_groups(product.grid, *groups);
+    return clock_row_groups(product, *groups);
   }
 
   Config config_;

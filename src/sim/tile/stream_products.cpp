@@ -1,6 +1,7 @@
 #include "sim/tile/stream_products.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <span>
 
@@ -35,13 +36,15 @@ void accumulate(const RowValue* row, std::size_t count, const float* panel, floa
 struct ColumnPanel {
   std::int64_t first, columns;  // columns that exist, of kColumns
   std::vector<float> values;
-  std::vector<std::int32_t> effectual;  // by line: columns that are not zero
+  std::vector<std::uint64_t> nonzero;   // by line: columns that are not zero
+  std::vector<std::int32_t> effectual;  // by line: how many
 
   ColumnPanel(const OperandStreams& streams, const FetchValues& fetch, std::int64_t first_column)
       : first(first_column),
         columns(std::min(kColumns, streams.count() - first_column)),
         values(static_cast<std::size_t>(streams.steps() * streams.lanes * kColumns), 0.0F),
-        effectual(values.size() / kColumns, 0) {
+        nonzero(values.size() / kColumns, 0),
+        effectual(nonzero.size(), 0) {
     std::vector<float> lane_values(static_cast<std::size_t>(streams.lanes));
     for (std::int64_t c = 0; c < columns; ++c) {
       for (std::int64_t step = 0; step < streams.steps(); ++step) {
@@ -49,6 +52,7 @@ struct ColumnPanel {
         for (int lane = 0; lane < streams.lanes; ++lane) {
           const auto line = static_cast<std::size_t>(step * streams.lanes + lane);
           values[line * kColumns + static_cast<std::size_t>(c)] = lane_values[static_cast<std::size_t>(lane)];
+          nonzero[line] |= ((bits >> lane) & 1) << c;
           effectual[line] += static_cast<std::int32_t>((bits >> lane) & 1);
         }
       }
@@ -70,7 +74,8 @@ void append_nonzeros(const OperandStreams& streams, std::int64_t stream, std::in
 
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const FetchValues& fetch,
-                                 const SelectPairs& select, std::vector<float>& result) {
+                                 const SelectPairs& select, std::vector<float>& result,
+                                 const NeededOutputs* needed) {
   const bool primary = &selecting == &product.primary;
   const OperandStreams& other = primary ? product.secondary : product.primary;
   MultipliedPairs counts;
@@ -92,10 +97,21 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
       select(stream, pairs);
       for (const ColumnPanel& panel : panels) {
         accumulate(pairs.data(), pairs.size(), panel.values.data(), sums);
+        // Panels are as wide as words.
+        const std::uint64_t computed =
+            needed != nullptr ? needed->words(stream)[static_cast<std::size_t>(panel.first / kColumns)]
+                              : ~std::uint64_t{0};
         for (std::int64_t c = 0; c < panel.columns; ++c) {
+          if (((computed >> c) & 1) == 0) continue;
           const std::int64_t at = primary ? product.output_index(shape, op, stream, panel.first + c)
                                           : product.output_index(shape, op, panel.first + c, stream);
           result[static_cast<std::size_t>(at)] += sums[c];
+        }
+        if (needed != nullptr) {
+          counts.all += std::ssize(pairs) * std::popcount(computed);
+          for (const RowValue& pair : pairs)
+            counts.effectual += std::popcount(panel.nonzero[static_cast<std::size_t>(pair.line)] & computed);
+          continue;
         }
         counts.all += static_cast<std::int64_t>(pairs.size()) * panel.columns;
         for (const RowValue& pair : pairs)
@@ -108,24 +124,27 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
 
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const LayerValues& values,
-                                 const SelectPairs& select, std::vector<float>& result) {
+                                 const SelectPairs& select, std::vector<float>& result,
+                                 const NeededOutputs* needed) {
   const OperandStreams& other = &selecting == &product.primary ? product.secondary : product.primary;
   const FetchValues fetch = [&](std::int64_t stream, std::int64_t step, float* lanes_out) {
     return other.values(stream, step, values.of(other.role), lanes_out);
   };
-  return multiply_streams(product, selecting, shape, op, fetch, select, result);
+  return multiply_streams(product, selecting, shape, op, fetch, select, result, needed);
 }
 
-std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerShape& shape, Operation op,
+std::int64_t multiply_all(const std::vector<PlacedProduct>& products, const LayerShape& shape, Operation op,
                           const LayerValues& values, std::vector<float>& result) {
   std::int64_t effectual = 0;
-  for (const LaneProduct& product : in_steps(products)) {
-    const OperandStreams& streams = product.primary;
+  for (const PlacedProduct& placed : in_steps(products)) {
+    const LaneProduct& product = *placed.product;
+    const OperandStreams& streams = placed.needed != nullptr ? *placed.rows : product.primary;
     const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
       for (std::int64_t step = 0; step < streams.steps(); ++step)
         append_nonzeros(streams, stream, step, values.of(streams.role), pairs);
     };
-    effectual += multiply_streams(product, streams, shape, op, values, select, result).effectual;
+    effectual +=
+        multiply_streams(product, streams, shape, op, values, select, result, placed.needed.get()).effectual;
   }
   return effectual;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/tile/tile_grid.hpp"
 #include "sim/workload/layer_values.hpp"
 #include "sim/workload/operand_streams.hpp"
 
@@ -34,17 +35,20 @@ void append_nonzeros(const OperandStreams& streams, std::int64_t stream, std::in
 
 // Adds the products to `result`, laid out as in reference.hpp, each sum in FP32 and in the order of its
 // pairs. `selecting` is one of the two operands of `product`, `fetch` gives the values of the other.
+// `needed`, whose rows are the selecting streams: the outputs that are computed, if not all are.
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const FetchValues& fetch,
-                                 const SelectPairs& select, std::vector<float>& result);
+                                 const SelectPairs& select, std::vector<float>& result,
+                                 const NeededOutputs* needed = nullptr);
 // The same with the other operand's values as they are.
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const LayerValues& values,
-                                 const SelectPairs& select, std::vector<float>& result);
+                                 const SelectPairs& select, std::vector<float>& result,
+                                 const NeededOutputs* needed = nullptr);
 
 // Every pair of every step, as a machine that skips nothing multiplies them; those with a zero add nothing.
 // Gives back how many are effectual.
-std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerShape& shape, Operation op,
+std::int64_t multiply_all(const std::vector<PlacedProduct>& products, const LayerShape& shape, Operation op,
                           const LayerValues& values, std::vector<float>& result);
 
 }  // namespace lacuna

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "sim/memory/memory_actions.hpp"
+#include "sim/tile/tile_clock.hpp"
 
 namespace lacuna {
 namespace {
@@ -29,11 +30,13 @@ ParamSpec zero_operands_param() {
       "TensorDash §3 (Fig. 7a), Table 3; docs/assumptions.md A16");
 }
 
-TileChip::TileChip(const Params& params)
+TileChip::TileChip(const Params& params, LeftOutOutputs left_out)
     : plan_(TilePlan::from(params)),
       zero_action_(zero_action(params.text("zero_operands"))),
       data_type_(arithmetic(params)),
-      memory_(params, plan_.tile) {}
+      memory_(params, plan_.tile) {
+  if (needed_outputs_only(params)) plan_.left_out = left_out;
+}
 
 std::vector<ParamSpec> TileChip::params(std::vector<ParamSpec> own) {
   std::vector<ParamSpec> specs = TilePlan::params();
@@ -108,6 +111,11 @@ UnitRecord TileChip::dense_units(const Placement& placement) const {
   for (const PlacedProduct& product : placement.placed) {
     const TileGrid& grid = product.grid;
     const std::int64_t steps = product.rows->steps();
+    if (product.needed != nullptr) {
+      const UnitRecording recording(&record);
+      clock_row_groups(product, std::vector<std::int64_t>(static_cast<std::size_t>(grid.row_groups), steps));
+      continue;
+    }
     std::vector<std::int64_t> busy;
     for (std::int64_t column = 0; column < grid.tile_columns; ++column) {
       for (std::int64_t row = 0; row < grid.tile_rows; ++row)
@@ -146,6 +154,7 @@ std::vector<MappingChoice> TileChip::mapping(const OperationWork& work, const Pl
   add("dealing", std::string(dealing_name(grid.dealing)));
   add("order", plan_.order == VisitOrder::kRowMajor ? "row-major" : "column-major");
   add("transposed", memory_.transposed(work.op));
+  if (first.needed != nullptr) add("outputs", "needed");
   if (!memory_.sized().used()) return mapping;
   const TensorPasses passes = memory_.passes(work, placement.row_operand);
   add("row_passes", primary_on_rows ? passes.primary : passes.secondary);

@@ -41,7 +41,8 @@ ParamSpec zero_operands_param();
 
 class TileChip {
  public:
-  explicit TileChip(const Params& params);
+  // `left_out`: with outputs=needed.
+  explicit TileChip(const Params& params, LeftOutOutputs left_out = LeftOutOutputs::kNone);
 
   // Parameters of TilePlan, a machine's own, the one of zero operands, those of TileMemory.
   static std::vector<ParamSpec> params(std::vector<ParamSpec> own = {});

@@ -103,5 +103,19 @@ std::int64_t clock_row_groups(const TileGrid& grid, const Cycles& cycles) {
   for (const std::int64_t each : cycles) clock.add_row_group(group++, each);
   return clock.cycles();
 }
+// The same for the column groups that the product's row groups meet.
+template <typename Cycles>
+std::int64_t clock_row_groups(const PlacedProduct& placed, const Cycles& cycles) {
+  if (placed.needed == nullptr) return clock_row_groups(placed.grid, cycles);
+  TileClock clock(placed.grid);
+  const PlacedProduct::Met* met = placed.met.data();
+  std::int64_t group = 0;
+  for (const std::int64_t each : cycles) {
+    for (std::int64_t column = 0; column < placed.grid.tile_columns; ++column)
+      clock.add(group, column, each * (met++)->groups);
+    ++group;
+  }
+  return clock.cycles();
+}
 
 }  // namespace lacuna

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/ceil_div.hpp"
+#include "sim/workload/needed_outputs.hpp"
 #include "sim/workload/operand_streams.hpp"
 
 namespace lacuna {
@@ -103,6 +105,14 @@ struct PlacedProduct {
   const OperandStreams* rows;
   const OperandStreams* columns;
   TileGrid grid;
+  // With outputs=needed: the outputs, and what each row group meets in each tile column, [row group][tile
+  // column]. Empty: all of them.
+  struct Met {
+    std::int64_t groups = 0;   // of columns
+    std::int64_t columns = 0;  // in these groups
+  };
+  std::shared_ptr<const NeededOutputs> needed = nullptr;
+  std::vector<Met> met = {};
 };
 std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, Operand row_operand,
                                           const TileShape& tile);

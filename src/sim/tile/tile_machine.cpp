@@ -11,9 +11,9 @@
 
 namespace lacuna {
 
-TileMachine::TileMachine(Params params)
+TileMachine::TileMachine(Params params, LeftOutOutputs left_out)
     : params_(resolve_tiles(std::move(params))),
-      chip_(params_),
+      chip_(params_, left_out),
       compute_key_(memo_key(params_, memory_params(), {"zero_operands"})) {}
 
 std::optional<BaselineSpec> TileMachine::baseline() const {
@@ -63,8 +63,9 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
   const UnitRecording off(nullptr);  // of whatever this thread was recording
   const TileOutcome empty = empty_outcome(work, placement);
   TileOutcome outcome = empty;
-  outcome.scheduled_macs = work.macs.scheduled(outcome.scheduled, work.op);
-  outcome.effectual_macs = work.macs.effectual;
+  const MacCounts macs = chip_.plan().left_out == LeftOutOutputs::kNone ? work.macs : work.needed_macs();
+  outcome.scheduled_macs = macs.scheduled(outcome.scheduled, work.op);
+  outcome.effectual_macs = macs.effectual;
   if (outcome.scheduled == ScheduledOperands()) {
     outcome.compute_cycles = placement.dense_cycles();
     if (units) outcome.units = chip_.dense_units(placement);
@@ -76,7 +77,8 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
   std::vector<TileOutcome> parts;
   for (const PlacedProduct& product : in_steps(placement.placed)) {
     const std::size_t alike = alike_product(parts.size(), placement.placed.size(), work.layer.shape.groups);
-    if (alike < parts.size() && skips_none(product.rows) && skips_none(product.columns)) {
+    if (alike < parts.size() && product.needed == nullptr && skips_none(product.rows) &&
+        skips_none(product.columns)) {
       parts.push_back(parts[alike]);
     } else {
       parts.push_back(empty);
@@ -92,18 +94,28 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
   return outcome;
 }
 
-TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& placement,
+TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& recorded,
                                     const SimOptions& options) const {
   const LayerShape& shape = work.layer.shape;
   LayerValues values = layer_values(work.layer, options.seed, chip_.data_type());
+  const bool leaves_out =
+      chip_.plan().left_out != LeftOutOutputs::kNone && has_unneeded_outputs(work.layer, work.op);
+  std::optional<ValueMask> of_a;
+  std::optional<Placement> by_values;
+  if (leaves_out) {
+    of_a.emplace(values.a);
+    by_values.emplace(chip_.place(work.layer, work.op));
+    leave_out_outputs(work.layer, work.op, chip_.plan(), of_a->view(), *by_values);
+  }
+  const Placement& placement = by_values ? *by_values : recorded;
   std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
   TileOutcome outcome = empty_outcome(work, placement);
   if (outcome.scheduled == ScheduledOperands()) {
     // Zeros change nothing here, so both engines take the cycles of the placement;
     // tests/conformance/tile_brute counts them a second time.
     outcome.compute_cycles = placement.dense_cycles();
-    outcome.scheduled_macs = work.macs.macs;
-    outcome.effectual_macs = multiply_all(placement.products, shape, work.op, values, computed);
+    outcome.scheduled_macs = leaves_out ? placement.needed_macs(work.macs.macs) : work.macs.macs;
+    outcome.effectual_macs = multiply_all(placement.placed, shape, work.op, values, computed);
     if (options.units) outcome.units = chip_.dense_units(placement);
   } else {
     UnitRecord units;
@@ -114,7 +126,7 @@ TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& 
     if (options.units) units.unit = chip_.unit_name(units);
     outcome.units = std::move(units);
   }
-  check_against_reference(shape, work.op, values, computed);
+  check_against_reference(shape, work.op, values, computed, of_a ? &of_a->view() : nullptr);
   return outcome;
 }
 

@@ -14,7 +14,8 @@ namespace lacuna {
 
 class TileMachine : public Accelerator {
  public:
-  explicit TileMachine(Params params);
+  // `left_out`: with outputs=needed, if the model has that parameter (outputs_param()).
+  explicit TileMachine(Params params, LeftOutOutputs left_out = LeftOutOutputs::kGroups);
 
   const Params& params() const final { return params_; }
   std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const final {

@@ -78,10 +78,22 @@ void TileMemory::count_product(const PlacedProduct& placed, const TransposedGrou
   streams.row_groups += fetched.rows.value_or(groups_of(*placed.rows)) * by_columns.reads;
   streams.column_groups += fetched.columns.value_or(groups_of(*placed.columns)) * by_rows.reads;
   scratchpads.row_writes += row_words * by_columns.writes;
-  scratchpads.row_reads += row_words * grid.column_groups;
   scratchpads.column_writes += column_words * by_rows.writes;
-  scratchpads.column_reads += column_words * grid.row_groups;
-  const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
+  std::int64_t row_reads = row_streams * grid.column_groups, column_reads = column_streams * grid.row_groups;
+  std::int64_t outputs = row_streams * column_streams;
+  if (placed.needed != nullptr) {  // brought to the scratchpads as ever, but not read for what is left out
+    row_reads = column_reads = 0;
+    outputs = placed.needed->count();
+    for (std::int64_t i = 0; i < std::ssize(placed.met); ++i) {
+      const PlacedProduct::Met& met = placed.met[static_cast<std::size_t>(i)];
+      const std::int64_t first = i / grid.tile_columns * tile_.rows;
+      row_reads += std::min(tile_.rows, row_streams - first) * met.groups;
+      column_reads += met.columns;
+    }
+  }
+  scratchpads.row_reads += row_reads * steps;
+  scratchpads.column_reads += column_reads * steps;
+  const std::int64_t chunks = outputs * ceil_div(steps, chunk_steps_);
   activity.psum_reads += chunks;
   activity.psum_writes += chunks;
 }

@@ -1,9 +1,11 @@
 #include "sim/tile/tile_placement.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
+#include "sim/tile/tile_clock.hpp"
 
 namespace lacuna {
 namespace {
@@ -14,6 +16,21 @@ Operand choose_with_border(const Layer& layer, Operation op, SchedulePolicy poli
   const LayerShape& s = layer.shape;
   padded.a.mask.rows = s.n * (s.input.h + 2 * s.padding.h) * (s.input.w + 2 * s.padding.w);
   return choose_scheduled(padded, op, policy);
+}
+
+// What a row group meets of the column streams [first, end) of a tile, `any` telling which it needs.
+PlacedProduct::Met met_columns(const std::vector<bool>& any, std::int64_t first, std::int64_t end,
+                               const TilePlan& plan) {
+  PlacedProduct::Met met;
+  const std::int64_t columns = plan.tile.columns;
+  for (std::int64_t group = first; group < end; group += columns) {
+    const std::int64_t size = std::min(columns, end - group);
+    const std::int64_t needed = std::count(any.begin() + group, any.begin() + group + size, true);
+    met.columns += plan.left_out == LeftOutOutputs::kColumns ? needed : needed > 0 ? size : 0;
+    met.groups += needed > 0 ? 1 : 0;
+  }
+  if (plan.left_out == LeftOutOutputs::kColumns) met.groups = ceil_div(met.columns, columns);
+  return met;
 }
 
 Dealing dealing(const std::string& name) {
@@ -75,8 +92,20 @@ TilePlan TilePlan::from(const Params& params) {
 
 std::int64_t Placement::dense_cycles() const {
   std::int64_t cycles = 0;
-  for (const PlacedProduct& product : placed) cycles += product.grid.dense_cycles(product.rows->steps());
+  for (const PlacedProduct& product : placed) {
+    const std::int64_t steps = product.rows->steps();
+    cycles += product.needed == nullptr
+                  ? product.grid.dense_cycles(steps)
+                  : clock_row_groups(product, std::vector<std::int64_t>(
+                                                  static_cast<std::size_t>(product.grid.row_groups), steps));
+  }
   return cycles;
+}
+
+std::int64_t Placement::needed_macs(std::int64_t all) const {
+  std::int64_t macs = 0;
+  for (const PlacedProduct& product : placed) macs += product.needed->count() * product.product->reduction();
+  return std::min(all, macs);
 }
 
 Operand row_operand(const Layer& layer, Operation op, const TilePlan& plan) {
@@ -89,7 +118,26 @@ Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan
   placement.row_operand = row_operand(layer, op, plan);
   placement.products = lane_products(layer, op, plan.tile.lanes, plan.order);
   placement.placed = place_products(placement.products, placement.row_operand, plan.tile);
+  leave_out_outputs(layer, op, plan, layer.a.mask, placement);
   return placement;
+}
+
+void leave_out_outputs(const Layer& layer, Operation op, const TilePlan& plan, const MaskView& a,
+                       Placement& placement) {
+  if (plan.left_out == LeftOutOutputs::kNone || !has_unneeded_outputs(layer, op)) return;
+  for (PlacedProduct& placed : placement.placed) {
+    placed.needed = std::make_shared<NeededOutputs>(layer.shape, *placed.product, *placed.rows, a);
+    placed.met.clear();
+    const TileGrid& grid = placed.grid;
+    const std::int64_t per_tile = grid.column_groups_per_tile() * plan.tile.columns;
+    for (std::int64_t group = 0; group < grid.row_groups; ++group) {
+      const std::vector<bool> any = placed.needed->any_of(group * plan.tile.rows, plan.tile.rows);
+      for (std::int64_t tile = 0; tile < grid.tile_columns; ++tile) {
+        const std::int64_t first = tile * per_tile;
+        placed.met.push_back(met_columns(any, first, std::min(first + per_tile, std::ssize(any)), plan));
+      }
+    }
+  }
 }
 
 TilePins TilePins::from(const Params& params) {

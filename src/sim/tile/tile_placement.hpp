@@ -35,10 +35,18 @@ struct TilePins {
 // carry.
 Params resolve_tiles(Params params);
 
+// Outputs of an input gradient that the tiles leave out because nobody needs them [docs/assumptions.md U2].
+enum class LeftOutOutputs {
+  kNone,
+  kGroups,   // those of a row group and a column group if no PE has a needed one
+  kColumns,  // those of the columns that no row of a group needs: the others move together
+};
+
 struct TilePlan {
   TileShape tile;
   SchedulePolicy policy = OperandRule::kSparser;
   VisitOrder order = VisitOrder::kRowMajor;
+  LeftOutOutputs left_out = LeftOutOutputs::kNone;
   bool count_border = false;  // the border is among the zeros of A when the sparser operand is chosen
 
   // Declared once for every machine of tiles.
@@ -59,9 +67,14 @@ struct Placement {
 
   // Returns the cycles of the machine that multiplies every pair.
   std::int64_t dense_cycles() const;
+  // MACs whose result is needed, of `all`, after leave_out_outputs().
+  std::int64_t needed_macs(std::int64_t all) const;
 };
 // The operand that is, or would be, scheduled.
 Operand row_operand(const Layer& layer, Operation op, const TilePlan& plan);
 Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan);
+// Leaves out the outputs where A is zero; `a` is its mask as recorded, or of values.
+void leave_out_outputs(const Layer& layer, Operation op, const TilePlan& plan, const MaskView& a,
+                       Placement& placement);
 
 }  // namespace lacuna

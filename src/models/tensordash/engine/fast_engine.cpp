@@ -162,9 +162,8 @@ std::vector<std::uint32_t> row_group_cycles(const Config& config, const OperandS
 }
 
 std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed) {
-  return config.sides == Sides::kBoth
-             ? two_side(config, placed)
-             : clock_row_groups(placed.grid, fast_row_group_cycles(config, *placed.rows));
+  return config.sides == Sides::kBoth ? two_side(config, placed)
+                                      : clock_row_groups(placed, fast_row_group_cycles(config, *placed.rows));
 }
 
 std::int64_t product_cycles(const Config& config, const PlacedProduct& placed) {

@@ -48,7 +48,8 @@ class OneSide {
     const auto fetch = [this](std::int64_t stream, std::int64_t step, float* out) {
       return columns_.values(stream, step, out);
     };
-    outcome += multiply_streams(*placed_.product, *placed_.rows, shape_, op_, fetch, select, result);
+    outcome += multiply_streams(*placed_.product, *placed_.rows, shape_, op_, fetch, select, result,
+                                placed_.needed.get());
     outcome.compute_cycles += clock_cycles();
     TransposedGroups& transposed = outcome.transposed.emplace_back();
     transposed.columns = columns_.transposed_groups();
@@ -120,7 +121,7 @@ class OneSide {
       }
       return cycles;
     }
-    return clock_row_groups(placed_.grid, group_cycles_);
+    return clock_row_groups(placed_, group_cycles_);
   }
 
   const Config& config_;

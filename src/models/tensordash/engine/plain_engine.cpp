@@ -101,7 +101,7 @@ std::vector<std::uint32_t> plain_row_group_cycles(const Config& config, const Op
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed) {
   if (config.sides == Sides::kBoth) return plain_two_side(config, placed);
   if (config.sync == RowSync::kLines) return plain_lines(config, placed);
-  return clock_row_groups(placed.grid, plain_row_group_cycles(config, *placed.rows));
+  return clock_row_groups(placed, plain_row_group_cycles(config, *placed.rows));
 }
 
 }  // namespace lacuna::tensordash
