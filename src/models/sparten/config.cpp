@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/tile/tile_placement.hpp"
+#include "sim/workload/needed_outputs.hpp"
 
 namespace lacuna::sparten {
 
@@ -61,6 +62,7 @@ std::vector<ParamSpec> config_params() {
       ParamSpec::choice("dealing", "blocks", {"blocks", "turns"},
                         "broadcast streams of a cluster: neighbours, or one after another",
                         "docs/assumptions.md P6"),
+      outputs_param("a unit joins no chunks for the others"),
       ParamSpec::integer(
           "held_reuse", 32, 1, 4096, "chunks",
           "broadcast chunks that pass while a unit keeps its held chunks: as many partial sums "
@@ -100,6 +102,7 @@ Config make_config(const Params& params) {
   // As the tiles of the dense machine with as many multipliers have them.
   config.sram_banks =
       pins.sram_banks(params.integer("sram_banks"), TileShape{.tiles = config.units / kDenseTileMultipliers});
+  config.needed = needed_outputs_only(params);
   config.gated = params.text("idle_logic") == "gated";
   config.data_type = arithmetic(params);
   config.frequency_mhz = params.number("frequency_mhz");

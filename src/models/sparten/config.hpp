@@ -52,6 +52,7 @@ struct Config {
   std::int64_t held_reuse = 32;
   std::int64_t multicast = 4;
   std::int64_t sram_banks = 64;  // of each of AM, BM and CM, on the chip
+  bool needed = false;           // computes needed outputs alone
   bool gated = false;            // logic that is not used is not clocked
   DataType data_type = DataType::kFp32;
   double frequency_mhz = 500;

@@ -34,8 +34,8 @@ UnitTraffic unit_traffic(const PlacedProduct& placed, const ProductCounts& count
   // ASSUMPTION(P7): held chunks stay in their units while `held_reuse` broadcast chunks pass.
   const TilePasses by_streams = grid.row_passes(config.held_reuse, config.multicast);
   UnitTraffic traffic;
-  traffic.joins = sent * held;
-  traffic.joins_left_out = counts.empty_broadcasts * held;
+  traffic.joins = counts.joins;
+  traffic.joins_left_out = counts.joins_left_out;
   traffic.chunks_received = sent * counts.held_units;
   traffic.broadcast_values_read = counts.broadcast_nonzeros * by_groups.reads;
   traffic.broadcast_mask_bits_read = sent * config.chunk * by_groups.reads;
@@ -86,10 +86,9 @@ Hardware machine_hardware(const Config& config) {
 
 std::vector<ActionCount> unit_actions(const Config& config, const OperationWork& work,
                                       const ProductCounts& counts, const UnitTraffic& traffic,
-                                      std::int64_t empty_joins) {
+                                      std::int64_t matches, std::int64_t empty_joins) {
   const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * work.batch_scale; };
   const auto chunk = static_cast<double>(config.chunk);
-  const std::int64_t matches = work.macs.effectual;
   const std::int64_t matched_joins = traffic.joins - empty_joins;
   const std::int64_t elements = result_elements(work.layer.shape, work.op);
   const bool once = work.layer.shape.once_per_batch(work.op);

@@ -31,9 +31,9 @@ UnitTraffic unit_traffic(const PlacedProduct& placed, const ProductCounts& count
 Hardware machine_hardware(const Config& config);
 
 // Returns the actions of the units in the whole batch; memory_actions() has those of the memories. `counts`
-// of all products; `empty_joins` without a match.
+// of all products; `matches` of all joins; `empty_joins` without a match.
 std::vector<ActionCount> unit_actions(const Config& config, const OperationWork& work,
                                       const ProductCounts& counts, const UnitTraffic& traffic,
-                                      std::int64_t empty_joins);
+                                      std::int64_t matches, std::int64_t empty_joins);
 
 }  // namespace lacuna::sparten

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "models/sparten/config.hpp"
 #include "sim/tile/tile_grid.hpp"
+#include "sim/workload/needed_outputs.hpp"
 #include "sim/workload/operand_streams.hpp"
 
 namespace lacuna::sparten {
@@ -84,6 +86,12 @@ struct PlacedProduct {
   ChunkLayout layout;
   // Rows: broadcast streams; columns: groups of held streams; tiles: clusters.
   TileGrid grid;
+  // The outputs that are computed, by broadcast stream and held stream; null: all.
+  std::shared_ptr<const NeededOutputs> needed = nullptr;
+
+  bool computes(std::int64_t broadcast_stream, std::int64_t held_stream) const {
+    return needed == nullptr || needed->needed(broadcast_stream, held_stream);
+  }
 };
 PlacedProduct place_product(const LaneProduct& product, Operation op, const Config& config);
 

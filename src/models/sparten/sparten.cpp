@@ -54,6 +54,7 @@ class Sparten final : public Accelerator {
   struct Outcome {
     ProductCounts counts;
     UnitTraffic traffic;
+    std::int64_t matches = 0;
     std::vector<MappingChoice> mapping;
     UnitRecord units;
   };
@@ -105,27 +106,33 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   const bool functional = options.engine == Engine::kFunctional;
   LayerValues values;
   std::vector<float> result;
-  std::int64_t matches = 0;
+  const bool leaves_out = config_.needed && has_unneeded_outputs(work.layer, work.op);
+  std::optional<ValueMask> of_a;  // by values in the functional engine
   if (functional) {
     values = layer_values(work.layer, options.seed, config_.data_type);
     result.assign(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+    if (leaves_out) of_a.emplace(values.a);
   }
+  const MaskView& needed = of_a ? of_a->view() : work.layer.a.mask;
   Outcome outcome;
   // Products of an operation (groups, phases) follow one another, as on the tiles (A3).
   const std::vector<LaneProduct> products = lane_products(work.layer, work.op, kLanes);
   std::vector<ProductCounts> known;
   std::vector<UnitRecord> known_units;
   for (const LaneProduct& product : in_steps(products)) {
-    const PlacedProduct placed = place_product(product, work.op, config_);
+    PlacedProduct placed = place_product(product, work.op, config_);
+    if (leaves_out)
+      placed.needed = std::make_shared<NeededOutputs>(shape, product, *placed.broadcast, needed);
     const std::size_t alike = alike_product(known.size(), products.size(), shape.groups);
-    const bool counted =
-        alike < known.size() && has_no_zeros(product.primary) && has_no_zeros(product.secondary);
+    const bool counted = !leaves_out && alike < known.size() && has_no_zeros(product.primary) &&
+                         has_no_zeros(product.secondary);
     UnitRecord units;
     if (counted) units = known_units[alike];
     const UnitRecording recording(options.units && !counted ? &units : nullptr);
-    const ProductCounts counts = functional ? execute_product(placed, shape, work.op, values, result, matches)
-                                 : counted  ? known[alike]
-                                            : count_product(placed);
+    const ProductCounts counts =
+        functional ? execute_product(placed, shape, work.op, values, result, outcome.matches)
+        : counted  ? known[alike]
+                   : count_product(placed);
     if (known.empty()) outcome.mapping = mapping_of(placed, std::ssize(products));
     known.push_back(counts);
     outcome.units.append(units);
@@ -135,8 +142,11 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   }
   if (options.units) outcome.units.unit = "cluster";
   if (functional) {
-    if (matches != work.macs.effectual) throw std::logic_error("matches are not the effectual MACs");
-    check_against_reference(shape, work.op, values, result);
+    if (!leaves_out && outcome.matches != work.macs.effectual)
+      throw std::logic_error("matches are not the effectual MACs");
+    check_against_reference(shape, work.op, values, result, of_a ? &needed : nullptr);
+  } else {
+    outcome.matches = leaves_out ? work.needed_macs().effectual : work.macs.effectual;
   }
   return outcome;
 }
@@ -162,11 +172,10 @@ std::int64_t Sparten::sram_cycles(const OperationWork& work, const Activity& act
 }
 
 OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options) const {
-  const auto [counts, traffic, mapping, units] =
+  const auto [counts, traffic, matches, mapping, units] =
       options.engine == Engine::kFast
           ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
           : run(work, options);
-  const std::int64_t matches = work.macs.effectual;
   const std::int64_t empty_joins = counts.matches_or_one - matches - traffic.joins_left_out;
   OpResult result{.op = work.op,
                   .scheduled = ScheduledOperands::both(),
@@ -183,7 +192,7 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
                                {"held_values_read", traffic.held_values_read},
                                {"buffer_values_written", traffic.values_written}},
                   .mapping = mapping,
-                  .actions = unit_actions(config_, work, counts, traffic, empty_joins)};
+                  .actions = unit_actions(config_, work, counts, traffic, matches, empty_joins)};
   result.units = units;
   Activity activity;
   activity.compute_cycles = counts.cycles;

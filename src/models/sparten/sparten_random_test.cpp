@@ -33,6 +33,7 @@ BruteMachine random_machine(Random& random) {
   machine.packing = pick({"aligned", "packed"});
   machine.dealing = pick({"blocks", "turns"});
   machine.hold_g = random.chance(0.5);
+  machine.needed = random.chance(0.3);
   return machine;
 }
 
@@ -45,7 +46,8 @@ Settings settings_of(const BruteMachine& machine) {
           {"empty_join", machine.empty_join},
           {"chunk_packing", machine.packing},
           {"dealing", machine.dealing},
-          {"weight_grad_held", machine.hold_g ? "G" : "A"}};
+          {"weight_grad_held", machine.hold_g ? "G" : "A"},
+          {"outputs", machine.needed ? "needed" : "all"}};
 }
 
 // Every fourth layer has chunks that are full; the others every geometry.
@@ -120,6 +122,11 @@ TEST(SpartenKernel, VectorsEqualThePortableOne) {
     block.broadcast = broadcast.data();
     block.held = held.data();
     block.least = least.data();
+    std::vector<std::uint16_t> needed(
+        static_cast<std::size_t>(block.chunks * (2 * block.pairs + block.singles)) + 1);
+    for (std::uint16_t& bits : needed) bits = static_cast<std::uint16_t>(random.bits());
+    block.needed = i % 2 == 0 ? needed.data() : nullptr;
+    block.needed_pitch = i % 4 == 0 ? 2 * block.pairs + block.singles : 0;
     sparten::JoinSums portable, fastest;
     sparten::count_joins_portable(block, portable);
     sparten::count_joins_kernel(block.words)(block, fastest);

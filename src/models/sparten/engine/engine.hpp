@@ -21,6 +21,8 @@ struct ProductCounts {
   std::int64_t held_nonzeros = 0;       // of all held streams
   std::int64_t empty_broadcasts = 0;    // chunks of broadcast streams that are left out, each once
   std::int64_t held_units = 0;          // that have a stream, in all groups together
+  std::int64_t joins = 0;               // of chunks that are broadcast, for outputs that are computed
+  std::int64_t joins_left_out = 0;      // of chunks that are not broadcast
 
   // Products follow one another.
   ProductCounts& operator+=(const ProductCounts& other) { return add_counts(*this, other); }

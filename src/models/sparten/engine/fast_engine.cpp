@@ -18,6 +18,7 @@ constexpr std::int64_t kBlock = JoinBlock::kStreams;
 struct HeldMasks {
   struct Group {
     std::vector<std::uint64_t> masks;  // [chunk][held stream][word]
+    std::vector<std::int64_t> order;   // [chunk][held stream], of the first chunk if it stays the same
     std::int64_t pairs = 0;
     std::int64_t singles = 0;
   };
@@ -64,6 +65,7 @@ HeldMasks read_held(const PlacedProduct& placed) {
       for (const auto* members : {&group.pairs, &group.singles}) {
         for (const std::int64_t stream : *members) {
           out.masks.insert(out.masks.end(), mask(stream), mask(stream) + words);
+          if (each_chunk || c == 0) out.order.push_back(stream);
         }
       }
     }
@@ -84,6 +86,7 @@ struct BroadcastMasks {
   std::vector<std::uint64_t> least;  // [chunk][stream]
   std::int64_t nonzeros = 0;
   std::int64_t left_out = 0;
+  std::int64_t empty[kBlock] = {};  // chunks that are left out, by stream
 
   BroadcastMasks(const PlacedProduct& placed, Block block)
       : masks(static_cast<std::size_t>(placed.layout.chunks() * placed.layout.words() * kBlock)),
@@ -100,11 +103,24 @@ struct BroadcastMasks {
         }
         least[static_cast<std::size_t>(c * kBlock) + i] =
             static_cast<std::uint64_t>(least_cycles(placed.config.empty_join, any == 0));
-        if (any == 0 && placed.config.empty_join == EmptyJoin::kBroadcast) left_out += times;
+        if (any == 0 && placed.config.empty_join == EmptyJoin::kBroadcast) ++empty[i];
       }
+      left_out += times * empty[i];
     }
   }
 };
+
+// The streams of a block that are joined with the held ones, as JoinBlock has them; nothing if all are.
+std::vector<std::uint16_t> joined(const PlacedProduct& placed, const HeldMasks::Group& group, Block block) {
+  std::vector<std::uint16_t> bits(placed.needed != nullptr ? group.order.size() : 0, 0);
+  for (std::size_t h = 0; h < bits.size(); ++h) {
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (placed.computes(block[i].stream, group.order[h]))
+        bits[h] = static_cast<std::uint16_t>(bits[h] | (1U << i));
+    }
+  }
+  return bits;
+}
 
 // A block of broadcast streams on all groups.
 struct BlockOutcome {
@@ -122,9 +138,18 @@ BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, Blo
   counts.empty_broadcasts = broadcast.left_out;
   outcome.cycles.reserve(held.groups.size() * kBlock);
   JoinSums sums;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const std::int64_t outputs =
+        placed.needed == nullptr ? placed.held->count() : placed.needed->count(block[i].stream);
+    counts.joins += block[i].times * outputs * (placed.layout.chunks() - broadcast.empty[i]);
+    counts.joins_left_out += block[i].times * outputs * broadcast.empty[i];
+  }
   for (const HeldMasks::Group& group : held.groups) {
-    count_joins({broadcast.masks.data(), broadcast.least.data(), group.masks.data(), placed.layout.chunks(),
-                 placed.layout.words(), group.pairs, group.singles},
+    const std::vector<std::uint16_t> needed = joined(placed, group, block);
+    const std::int64_t streams = 2 * group.pairs + group.singles;
+    count_joins({broadcast.masks.data(), broadcast.least.data(), group.masks.data(),
+                 needed.empty() ? nullptr : needed.data(), std::ssize(group.order) > streams ? streams : 0,
+                 placed.layout.chunks(), placed.layout.words(), group.pairs, group.singles},
                 sums);
     for (std::size_t s = 0; s < kBlock; ++s) {
       const auto cycles = static_cast<std::int64_t>(sums.cycles[s]);
@@ -192,7 +217,7 @@ ProductCounts count_product(const PlacedProduct& placed) {
   total.held_nonzeros = held.nonzeros;
   for (const HeldMasks::Group& group : held.groups) total.held_units += group.pairs + group.singles;
   TileClock clock(placed.grid);
-  if (has_no_zeros(*placed.broadcast)) {
+  if (has_no_zeros(*placed.broadcast) && placed.needed == nullptr) {
     count_kinds(placed, held, total, clock);
   } else {
     count_all(placed, held, total, clock);

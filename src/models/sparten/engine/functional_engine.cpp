@@ -69,8 +69,8 @@ struct StreamOutcome {
   std::int64_t matches = 0;
 };
 
-StreamOutcome run_stream(const PlacedProduct& placed, const HeldMaps& held, const SparseMap& broadcast,
-                         std::vector<float>& sums) {
+StreamOutcome run_stream(const PlacedProduct& placed, const HeldMaps& held, std::int64_t number,
+                         const SparseMap& broadcast, std::vector<float>& sums) {
   StreamOutcome outcome;
   const std::int64_t words = placed.layout.words();
   for (std::size_t g = 0; g < held.groups.size(); ++g) {
@@ -78,9 +78,12 @@ StreamOutcome run_stream(const PlacedProduct& placed, const HeldMaps& held, cons
     for (std::int64_t c = 0; c < placed.layout.chunks(); ++c) {
       const std::vector<float>& values = broadcast.values[static_cast<std::size_t>(c)];
       const std::int64_t least = least_cycles(placed.config.empty_join, values.empty());
+      const bool sent = !values.empty() || placed.config.empty_join != EmptyJoin::kBroadcast;
       const HeldGroup& group = held.group(g, c);
       std::int64_t slowest = 0;
-      const auto join = [&](std::int64_t stream) {
+      const auto join = [&](std::int64_t stream) -> std::int64_t {
+        if (!placed.computes(number, stream)) return 0;
+        ++(sent ? outcome.counts.joins : outcome.counts.joins_left_out);
         const SparseMap& map = held.maps[static_cast<std::size_t>(stream)];
         const InnerJoin unit{broadcast.mask(c, words), map.mask(c, words), values,
                              map.values[static_cast<std::size_t>(c)]};
@@ -131,7 +134,7 @@ ProductCounts execute_product(const PlacedProduct& placed, const LayerShape& sha
       std::vector<float> sums(held.maps.size(), 0.0F);
       const SparseMap map =
           read_sparse_map(*placed.broadcast, b, placed.layout, values.of(placed.broadcast->role));
-      outcomes[i] = run_stream(placed, held, map, sums);
+      outcomes[i] = run_stream(placed, held, b, map, sums);
       for (std::int64_t h = 0; h < std::ssize(sums); ++h) {
         const std::int64_t at =
             placed.product->output_index(shape, op, held_is_primary ? h : b, held_is_primary ? b : h);

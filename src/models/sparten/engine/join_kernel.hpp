@@ -13,6 +13,10 @@ struct JoinBlock {
   const std::uint64_t* broadcast;  // [chunk][word][stream]
   const std::uint64_t* least;      // [chunk][stream]: cycles of a join without a match
   const std::uint64_t* held;       // [chunk][held stream][word]: first pairs, then singles
+  // [chunk][held stream]: a bit per broadcast stream that is joined with it, no chunk's if all are joined;
+  // the next chunk's `needed_pitch` further.
+  const std::uint16_t* needed;
+  std::int64_t needed_pitch;
   std::int64_t chunks;
   std::int64_t words;  // of a chunk's mask
   std::int64_t pairs;  // units with two held streams

@@ -24,16 +24,18 @@ struct Chunk {
 };
 
 template <int kWords>
-[[gnu::always_inline]] inline Vector join(const Chunk<kWords>& chunk, const std::uint64_t* held, int v,
-                                          Vector& matches_or_one) {
+[[gnu::always_inline]] inline Vector join(const Chunk<kWords>& chunk, const std::uint64_t* held,
+                                          unsigned needed, int v, Vector& matches_or_one) {
+  const auto joined = static_cast<__mmask8>(needed >> (8 * v));
   Vector matches = _mm512_setzero_si512();
   for (int w = 0; w < kWords; ++w) {
     const Vector both =
         _mm512_and_si512(chunk.masks[w][v], _mm512_set1_epi64(static_cast<long long>(held[w])));
     matches = _mm512_add_epi64(matches, _mm512_popcnt_epi64(both));
   }
-  matches_or_one = _mm512_add_epi64(matches_or_one, _mm512_max_epu64(matches, _mm512_set1_epi64(1)));
-  return _mm512_max_epu64(matches, chunk.least[v]);
+  matches_or_one = _mm512_mask_add_epi64(matches_or_one, joined, matches_or_one,
+                                         _mm512_max_epu64(matches, _mm512_set1_epi64(1)));
+  return _mm512_maskz_max_epu64(joined, matches, chunk.least[v]);
 }
 
 template <int kWords>
@@ -50,17 +52,21 @@ template <int kWords>
       chunk.least[v] = _mm512_loadu_si512(block.least + c * JoinBlock::kStreams + v * 8);
       slowest[v] = _mm512_setzero_si512();
     }
+    const std::uint16_t* needed = block.needed != nullptr ? block.needed + c * block.needed_pitch : nullptr;
+    const auto next = [&needed]() -> unsigned { return needed != nullptr ? *needed++ : 0xffffU; };
     for (std::int64_t u = 0; u < block.pairs; ++u, held += 2 * kWords) {
+      const unsigned first = next(), second = next();
       for (int v = 0; v < kVectors; ++v) {
-        const Vector unit = _mm512_add_epi64(join(chunk, held, v, sums.matches_or_one[v]),
-                                             join(chunk, held + kWords, v, sums.matches_or_one[v]));
+        const Vector unit = _mm512_add_epi64(join(chunk, held, first, v, sums.matches_or_one[v]),
+                                             join(chunk, held + kWords, second, v, sums.matches_or_one[v]));
         sums.join_cycles[v] = _mm512_add_epi64(sums.join_cycles[v], unit);
         slowest[v] = _mm512_max_epu64(slowest[v], unit);
       }
     }
     for (std::int64_t u = 0; u < block.singles; ++u, held += kWords) {
+      const unsigned single = next();
       for (int v = 0; v < kVectors; ++v) {
-        const Vector unit = join(chunk, held, v, sums.matches_or_one[v]);
+        const Vector unit = join(chunk, held, single, v, sums.matches_or_one[v]);
         sums.join_cycles[v] = _mm512_add_epi64(sums.join_cycles[v], unit);
         slowest[v] = _mm512_max_epu64(slowest[v], unit);
       }

@@ -16,6 +16,7 @@ struct BruteMachine {
   std::string balancing = "filters", pair_scope = "layer", empty_join = "cycle", packing = "aligned",
               dealing = "blocks";
   bool hold_g = true;
+  bool needed = false;  // of the input gradient only where A is not zero
 };
 
 struct BruteCounts {
@@ -99,6 +100,7 @@ class BruteForce {
     const std::int64_t cg = s_.c / s_.groups, kg = s_.k / s_.groups;
     const auto divides = [](std::int64_t value, std::int64_t by) { return value % by == 0; };
     Streams windows, channels;
+    std::vector<std::vector<bool>> needed;
     bool any_tap = false;
     for (std::int64_t n = 0; n < s_.n; ++n)
       for (std::int64_t y = py; y < s_.input.h; y += s_.stride.h)
@@ -116,6 +118,8 @@ class BruteForce {
               stream.push_back(bits);
             }
           windows.push_back(stream);
+          needed.emplace_back();
+          for (std::int64_t c = 0; c < cg; ++c) needed.back().push_back(a(n, y, x, group * cg + c));
         }
     if (!any_tap) return;
     for (std::int64_t c = 0; c < cg; ++c) {
@@ -130,7 +134,7 @@ class BruteForce {
         }
       channels.push_back(stream);
     }
-    product(windows, channels);
+    product(windows, channels, machine_.needed ? &needed : nullptr);
   }
 
   void weight_grad(std::int64_t group) {
@@ -263,7 +267,9 @@ class BruteForce {
     return best;
   }
 
-  void product(const Streams& broadcast_segments, const Streams& held_segments) {
+  // `needed`: the outputs to compute, [broadcast][held].
+  void product(const Streams& broadcast_segments, const Streams& held_segments,
+               const std::vector<std::vector<bool>>* needed = nullptr) {
     Streams broadcast, held;
     for (const Segments& stream : broadcast_segments) broadcast.push_back(chunks_of(stream));
     for (const Segments& stream : held_segments) held.push_back(chunks_of(stream));
@@ -294,6 +300,7 @@ class BruteForce {
           for (const auto& unit : units) {
             std::int64_t mine = 0;
             for (const std::size_t h : unit) {
+              if (needed != nullptr && !(*needed)[b][h]) continue;
               std::int64_t matches = 0;
               for (std::size_t i = 0; i < broadcast[b][c].size(); ++i)
                 matches += broadcast[b][c][i] && held[h][c][i] ? 1 : 0;
