@@ -19,7 +19,7 @@ PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const I
       for (const std::uint32_t j : hits) {
         const float product = image.value[i] * kernel.value[j];
         const IndexMap::Output at = map.output(image.row[i], image.col[i], kernel.row[j], kernel.col[j]);
-        if (!at.valid()) continue;  // a residual RCP
+        if (!at.valid() || !output.needs(at)) continue;  // a residual RCP
         ++counts.useful;
         output.add(at, product);
         tally.add(at);

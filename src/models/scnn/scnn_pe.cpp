@@ -250,7 +250,7 @@ PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const 
           const std::int64_t packed = kernel.row[j] / rows;
           const IndexMap::Output at =
               map.output(image.row[i], image.col[i], kernel.row[j] % rows, kernel.col[j]);
-          if (!at.valid()) continue;
+          if (!at.valid() || !output.needs(at, packed)) continue;
           ++counts.useful;
           output.add(at, product, packed);
           tally.add(at, packed);

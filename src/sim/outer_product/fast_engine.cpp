@@ -11,6 +11,7 @@
 #include "sim/outer_product/machine.hpp"
 #include "sim/outer_product/planes.hpp"
 #include "sim/outer_product/work.hpp"
+#include "sim/workload/needed_outputs.hpp"
 
 namespace lacuna::outer_product {
 namespace {
@@ -38,7 +39,11 @@ class ConvolutionCount {
         no_zeros_(layer.tensor(work.image_role).mask.no_zeros() &&
                   layer.tensor(work.kernel_role).mask.no_zeros()),
         of_tile_(static_cast<std::size_t>(no_zeros_ ? 2 * work.tiles() : 0)),
-        packed_(static_cast<std::size_t>(shared_ ? 1 : work.images)) {}
+        packed_(static_cast<std::size_t>(shared_ ? 1 : work.images)) {
+    if (!config.needed || !has_unneeded_outputs(layer, work.op)) return;
+    needed_planes_ = needed_planes(layer.shape, layer.a.mask);
+    no_zeros_ = false;  // planes differ
+  }
 
   PairCounts run() {
     // The places of the non-zeros of a block's planes, and where their rows begin.
@@ -203,6 +208,11 @@ class ConvolutionCount {
         const auto channel = static_cast<std::int64_t>(c);
         const std::int64_t image = rotated ? filter : channel, kernel = rotated ? channel : filter;
         if (no_image(image)) continue;
+        if (rotated && !needs_plane(block, channel)) {  // as if the kernel had no non-zero
+          if (as_masks) continue;
+          planes[c].start(size.h, size.w, pe_.needs_columns());
+          for (std::int64_t r = 0; r < size.h; ++r) planes[c].end_row();
+        }
         if (!as_masks) {
           add_kernel(block, image, kernel, planes[c]);
         } else if (masks[c] != 0) {
@@ -213,6 +223,13 @@ class ConvolutionCount {
     }
   }
 
+  // Somebody needs the outputs of a channel in the input gradient.
+  bool needs_plane(std::int64_t block, std::int64_t channel) const {
+    if (needed_planes_.empty()) return true;
+    const std::int64_t first =
+        block / work_.groups * layer_.shape.c + block % work_.groups * layer_.shape.c_per_group();
+    return needed_planes_[static_cast<std::size_t>(first + channel)];
+  }
   bool no_image(std::int64_t channel) const {
     const auto first = static_cast<std::size_t>(channel);
     return first_live_[first] == first_live_[first + 1];
@@ -235,6 +252,7 @@ class ConvolutionCount {
   std::unique_ptr<PairCounter> counter_;
   std::vector<LiveImage> live_;
   std::vector<std::size_t> first_live_;  // of each channel
+  std::vector<bool> needed_planes_;      // empty: all
   PairCounts totals_;
 };
 

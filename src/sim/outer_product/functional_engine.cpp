@@ -6,6 +6,7 @@
 #include "sim/outer_product/kernel_broadcast.hpp"
 #include "sim/outer_product/machine.hpp"
 #include "sim/outer_product/work.hpp"
+#include "sim/workload/needed_outputs.hpp"
 #include "sim/workload/reference.hpp"
 
 namespace lacuna::outer_product {
@@ -34,13 +35,18 @@ CsrPlane plane_of(std::int64_t rows, std::int64_t columns, const ValueAt& value_
 
 class ConvolutionExecution {
  public:
+  // `a`: A where only needed outputs count, else null.
   ConvolutionExecution(const Layer& layer, const ConvolutionWork& work, const LayerValues& values,
-                       std::vector<float>& result)
+                       const ValueMask* a, std::vector<float>& result)
       : s_(layer.shape),
         work_(work),
         image_(values.of(work.image_role)),
         kernel_(values.of(work.kernel_role)),
-        result_(result) {}
+        result_(result) {
+    if (a == nullptr) return;
+    needed_where_ = values.a.data.data();
+    needed_planes_ = needed_planes(layer.shape, a->view());
+  }
 
   PairCounts run(const MachineConfig& config, const ProcessingElement& pe, Schedule& schedule) {
     PairCounts totals;
@@ -98,6 +104,7 @@ class ConvolutionExecution {
         case Operation::kForward:
           return compressed(kernel_, ((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
         case Operation::kInputGrad:  // rotated by 180 degrees
+          if (!needs_plane(block, j)) return std::nullopt;
           return compressed(kernel_,
                             ((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
         case Operation::kWeightGrad:
@@ -107,10 +114,17 @@ class ConvolutionExecution {
     });
   }
 
+  bool needs_plane(std::int64_t block, std::int64_t channel) const {
+    return needed_planes_.empty() || needed_planes_[static_cast<std::size_t>(
+                                         sample(block) * s_.c + group(block) * s_.c_per_group() + channel)];
+  }
+
   OutputPlane output_plane(std::int64_t block, std::int64_t i, std::int64_t j) {
     const auto plane = [&](std::int64_t index, Size2 size, std::int64_t channels, std::int64_t channel) {
-      return OutputPlane{result_.data() + index * size.h * size.w * channels + channel, size.w * channels,
-                         channels, work_.op == Operation::kWeightGrad ? s_.taps() * channels : 1};
+      const std::int64_t first = index * size.h * size.w * channels + channel;
+      return OutputPlane{result_.data() + first, size.w * channels, channels,
+                         work_.op == Operation::kWeightGrad ? s_.taps() * channels : 1,
+                         needed_where_ != nullptr ? needed_where_ + first : nullptr};
     };
     switch (work_.op) {
       case Operation::kForward:
@@ -127,10 +141,13 @@ class ConvolutionExecution {
   const ConvolutionWork& work_;
   const TensorValues &image_, &kernel_;
   std::vector<float>& result_;
+  const float* needed_where_ = nullptr;
+  std::vector<bool> needed_planes_;  // empty: all
 };
 
 PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, const LayerValues& values,
-                          std::vector<float>& result, const ProcessingElement& pe, Schedule& schedule) {
+                          const float* needed_where, std::vector<float>& result, const ProcessingElement& pe,
+                          Schedule& schedule) {
   const auto value = [&](const MatrixOperand& from, std::int64_t y, std::int64_t x) {
     return compressed(values.of(from.role), from.row(y, x), from.channel(y, x));
   };
@@ -147,8 +164,9 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
         return value(work.kernel, slice + r, first + c);
       });
       if (image.nonzeros() == 0 || kernel.nonzeros() == 0) continue;
-      const OutputPlane output{result.data() + work.output0 + first * work.kernel_stride, work.image_stride,
-                               work.kernel_stride};
+      const std::int64_t at = work.output0 + first * work.kernel_stride;
+      const OutputPlane output{result.data() + at, work.image_stride, work.kernel_stride, 0,
+                               needed_where != nullptr ? needed_where + at : nullptr};
       const PairCounts counts = pe.execute(image, kernel, work.map(block), output);
       schedule.add(0, (work.first_pair + slice * work.blocks + block) % config.pes(), counts.cycles());
       totals += counts;
@@ -164,15 +182,19 @@ PairCounts execute_operation(const Layer& layer, Operation op, const MachineConf
   const LayerValues values = layer_values(layer, seed, config.data_type);
   std::vector<float> result(static_cast<std::size_t>(result_elements(layer.shape, op)), 0.0F);
   PairCounts totals;
+  std::optional<ValueMask> of_a;
+  if (config.needed && has_unneeded_outputs(layer, op)) of_a.emplace(values.a);
   if (layer.shape.is_matrix()) {
     totals = on_schedule(layer, op, config, schedule, [&](const LinearWork& work) {
-      return execute_linear(work, config, values, result, pe, schedule);
+      return execute_linear(work, config, values, of_a ? values.a.data.data() : nullptr, result, pe,
+                            schedule);
     });
   } else {
     const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
-    totals = ConvolutionExecution(layer, work, values, result).run(config, pe, schedule);
+    totals =
+        ConvolutionExecution(layer, work, values, of_a ? &*of_a : nullptr, result).run(config, pe, schedule);
   }
-  check_against_reference(layer.shape, op, values, result);
+  check_against_reference(layer.shape, op, values, result, of_a ? &of_a->view() : nullptr);
   return totals;
 }
 

@@ -93,14 +93,16 @@ OuterProductMachine::Outcome OuterProductMachine::run(const OperationWork& work,
     units.unit = "PE";
     schedule.record(&units);
   }
+  const bool leaves_out = config_.needed && has_unneeded_outputs(work.layer, work.op);
   if (options.engine == Engine::kFast) {
     std::optional<PairCounts> by_sets;
-    if (!work.layer.shape.is_matrix()) by_sets = count_by_sets(work, config_, *pe_, costs_key_, schedule);
+    if (!leaves_out && !work.layer.shape.is_matrix())
+      by_sets = count_by_sets(work, config_, *pe_, costs_key_, schedule);
     counts = by_sets ? *by_sets : count_pair_by_pair(work.layer, work.op, config_, *pe_, schedule);
-    counts.useful = work.macs.effectual;
+    counts.useful = leaves_out ? work.needed_macs().effectual : work.macs.effectual;
   } else {
     counts = execute_operation(work.layer, work.op, config_, *pe_, schedule, options.seed);
-    if (counts.useful != work.macs.effectual)
+    if (!leaves_out && counts.useful != work.macs.effectual)
       throw std::logic_error("useful products are not the effectual MACs");
   }
   const ScheduleResult time = schedule.finish();
@@ -147,8 +149,8 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
       .op = op,
       .scheduled = ScheduledOperands::both(),
       .macs = macs.macs,
-      .scheduled_macs = macs.effectual,
-      .effectual_macs = macs.effectual,
+      .scheduled_macs = counts.useful,
+      .effectual_macs = counts.useful,
       .counters =
           {
               {"pairs", counts.pairs},

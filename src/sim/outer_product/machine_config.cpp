@@ -6,6 +6,7 @@
 #include "base/chosen.hpp"
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
+#include "sim/workload/needed_outputs.hpp"
 
 namespace lacuna::outer_product {
 Size2 MachineConfig::pe_grid() const {
@@ -75,6 +76,9 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
       ParamSpec::integer("drain_values", 0, 0, 4096, "values",
                          "sums that leave or enter a PE's accumulators in a cycle (drains=charged); 0: n",
                          "docs/assumptions.md O14"),
+      outputs_param(
+          "products that fall on the others are redundant too, and kernels whose whole plane of outputs "
+          "nobody needs are left out"),
       ParamSpec::choice("idle_logic", "clocked", {"clocked", "gated"},
                         "energy of the PEs' logic: clocked: its power for every cycle, as for the machines "
                         "of tiles; gated: for the products, ranges and indices it works on",
@@ -115,6 +119,7 @@ MachineConfig machine_config(const Params& params) {
   config.fifo_entries = params.integer("fifo_entries");
   config.charge_drains = params.text("drains") == "charged";
   config.drain_values = params.integer("drain_values") > 0 ? params.integer("drain_values") : config.n;
+  config.needed = needed_outputs_only(params);
   config.gated = params.text("idle_logic") == "gated";
   config.data_type = arithmetic(params);
   config.frequency_mhz = params.number("frequency_mhz");
@@ -127,6 +132,10 @@ MachineConfig machine_config(const Params& params) {
             : config.charge_drains ? "drains=charged"
                                    : "kernel_vectors=group"),
         "add mapping=scnn-tiles, or take scnn-tiles in place of scnn");
+  }
+  if (config.needed && config.conflicts) {
+    throw InputError(params.owner(), "outputs=needed has no conflicts of accumulator banks",
+                     "set conflicts=off or outputs=all");
   }
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
   // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration

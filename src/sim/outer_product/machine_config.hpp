@@ -48,6 +48,7 @@ struct MachineConfig {
   std::int64_t fifo_entries = 50;  // of n kernel elements
   bool charge_drains = false;
   std::int64_t drain_values = 0;  // per PE and cycle; 0: n
+  bool needed = false;            // only needed outputs are useful
   bool gated = false;             // logic that is not used is not clocked
   DataType data_type = DataType::kFp32;
   double frequency_mhz = 500;

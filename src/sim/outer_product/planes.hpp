@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/outer_product/index_map.hpp"
+#include "sim/workload/layer_values.hpp"
 
 namespace lacuna::outer_product {
 
@@ -114,6 +115,13 @@ struct OutputPlane {
   std::int64_t y_stride = 0;
   std::int64_t x_stride = 0;
   std::int64_t kernel_stride = 0;
+  // Where only needed outputs count: values in the layout of `base`, needed where they are not 0.
+  const float* needed_where = nullptr;
+
+  bool needs(IndexMap::Output at, std::int64_t kernel = 0) const {
+    return needed_where == nullptr ||
+           is_nonzero(needed_where[at.y * y_stride + at.x * x_stride + kernel * kernel_stride]);
+  }
   void add(IndexMap::Output at, float product, std::int64_t kernel = 0) const {
     base[at.y * y_stride + at.x * x_stride + kernel * kernel_stride] += product;
   }

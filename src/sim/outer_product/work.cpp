@@ -21,6 +21,16 @@ std::int64_t fitting_channels(const ConvolutionWork& work, const MachineConfig& 
 
 }  // namespace
 
+std::vector<bool> needed_planes(const LayerShape& shape, const MaskView& a) {
+  std::vector<bool> needed(static_cast<std::size_t>(shape.n * shape.c), false);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const std::int64_t first = row / shape.input_positions() * shape.c;
+    for_each_bit(a.row(row), 0, shape.c,
+                 [&](std::int64_t c) { needed[static_cast<std::size_t>(first + c)] = true; });
+  }
+  return needed;
+}
+
 ConvolutionWork ConvolutionWork::of(const LayerShape& s, Operation op, const MachineConfig& config) {
   ConvolutionWork work;
   work.map = IndexMap::convolution(s, op);

@@ -59,6 +59,9 @@ struct ConvolutionWork {
   PhaseDrain drain(std::int64_t phase, std::int64_t drained, std::int64_t values) const;
 };
 
+// Planes of outputs of an input gradient that somebody needs: [sample][channel], from a mask of A.
+std::vector<bool> needed_planes(const LayerShape& shape, const MaskView& a);
+
 // The phases of a block with mapping=scnn-tiles, and what their sums take to leave.
 void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineConfig& config);
 
