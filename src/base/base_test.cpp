@@ -1,10 +1,12 @@
 #include <atomic>
+#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -291,6 +293,55 @@ TEST_F(OutputFileTest, WhatWasReadIsNotReplacedByAnyName) {
   release_input_file(input);  // a run's own state
   write_file(input, "new");
   EXPECT_EQ(content(input), "new");
+}
+
+TEST_F(OutputFileTest, KeptNamesAreNotReplacedByAnyName) {
+  protect_input_files();
+  reserve_name(folder_ / "later");
+  write_file(folder_ / "log", "steps", OutputFile::Links::kRefuse);
+  std::filesystem::create_symlink("log", folder_ / "link");
+  for (const char* name : {"later", "log", "link", "./log"})
+    EXPECT_NE(error_of([&] { write_file(folder_ / name, "page"); }).find("another result"),
+              std::string::npos);
+  EXPECT_EQ(content(folder_ / "log"), "steps");
+  write_file(folder_ / "log", "more", OutputFile::Links::kRefuse);
+  EXPECT_EQ(content(folder_ / "log"), "more");
+}
+
+TEST_F(OutputFileTest, NothingIsWrittenOnceAnInputHasChanged) {
+  const auto input = folder_ / "input";
+  write_file(input, "precious");
+  struct stat status {};
+  ASSERT_EQ(::stat(input.c_str(), &status), 0);
+  auto watch = std::make_unique<InputWatch>(input, status);
+  write_file(folder_ / "result", "1");
+  write_file(input, "another file");  // of the same name: readers still have theirs
+  EXPECT_FALSE(watch->has_changed());
+  ASSERT_EQ(::stat(input.c_str(), &status), 0);
+  watch = std::make_unique<InputWatch>(input, status);
+  std::filesystem::last_write_time(input, std::filesystem::last_write_time(input) - std::chrono::seconds(1));
+  EXPECT_TRUE(watch->has_changed());
+  EXPECT_NE(error_of([&] { write_file(folder_ / "result", "2"); }).find("changed while it was read"),
+            std::string::npos);
+  EXPECT_EQ(content(folder_ / "result"), "1");
+  std::filesystem::last_write_time(input, std::filesystem::last_write_time(input) + std::chrono::seconds(1));
+  EXPECT_FALSE(watch->has_changed());  // as if it had not been: other tests of this process write, too
+}
+
+TEST_F(OutputFileTest, FilesThatAreBeingWrittenCanBeRemovedAtOnce) {
+  {
+    std::vector<std::unique_ptr<OutputFile>> files;
+    for (int i = 0; i < 40; ++i)  // more than are listed
+      files.push_back(std::make_unique<OutputFile>(folder_ / std::to_string(i)));
+    EXPECT_EQ(entries(), 40u);
+    remove_partial_files();
+    EXPECT_EQ(entries(), 8u);
+  }
+  EXPECT_EQ(entries(), 0u);
+  for (int i = 0; i < 40; ++i) write_file(folder_ / "whole", "text");  // places are free again
+  const OutputFile begun(folder_ / "begun");
+  remove_partial_files();
+  EXPECT_EQ(entries(), 1u);
 }
 
 TEST_F(OutputFileTest, LinksInFoldersOfTheProgramAreRefused) {

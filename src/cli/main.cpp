@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
 #include "base/io/input_files.hpp"
+#include "base/io/output_file.hpp"
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/version.hpp"
@@ -16,6 +17,7 @@
 #include "cli/manual/help_formatter.hpp"
 #include "cli/repeat_options.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/thread_waiting.hpp"
 
@@ -125,6 +127,7 @@ extern "C" void file_shrank(int /*signal*/) {
       "lacuna: error: a file became shorter while it was read, or its disk failed; run again when it is "
       "complete\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  lacuna::remove_partial_files();
   ::_exit(lacuna::cli::kExitInput);
 }
 
@@ -139,11 +142,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGBUS, file_shrank);
+  cli::leave_nothing_behind_on_signals();
   ByteSource::map_files();
   protect_input_files();
   try {
     enforce_memory_budget();
-    return cli::run(argc, argv);
+    const int code = cli::run(argc, argv);
+    check_watched_files();
+    return code;
   } catch (const InputError& error) {
     cli::print_error(fmt::format("error: {}", error.what()));
     return cli::kExitInput;

@@ -47,6 +47,18 @@ VICTIMS = [
            [f"simulate t.safetensors --arch tensordash,dense,ant {SIMULATE}", "inspect t.safetensors --json -",
             f"simulate t.safetensors --engine functional {SIMULATE}", "storage t.safetensors --json -"],
            weight=6, exact=True),
+    Victim("machines", "t.safetensors", "trace",
+           [f"simulate t.safetensors --arch scnn,sparten,cnvlutin,structured-2of4 {SIMULATE}",
+            f"simulate t.safetensors --arch tensordash,sparten --set memory=modelled --mapping --roofline {SIMULATE}"],
+           weight=3, exact=True),
+    Victim("forward", "t.safetensors", "trace",
+           [f"simulate t.safetensors --arch tensordash,scnn {SIMULATE}", "inspect t.safetensors --json -"],
+           weight=2, exact=True),
+    Victim("exports", "t.safetensors", "trace",
+           ["export sparseloop t.safetensors -o w", f"simulate t.safetensors --timeline w.json {SIMULATE}",
+            f"simulate t.safetensors --set memory=modelled --dram-trace w {SIMULATE}",
+            "synth --layers s.yaml --zeros-like t.safetensors -o w.safetensors"],
+           weight=3, written=["w"]),
     Victim("values", "t.safetensors", "trace",
            [f"simulate t.safetensors --engine functional --arch scnn {SIMULATE}", "inspect t.safetensors --json -",
             f"simulate t.safetensors --energy {SIMULATE}"], weight=3, exact=True),
@@ -58,13 +70,16 @@ VICTIMS = [
     Victim("costs", "e.yaml", "text", [f"simulate t.safetensors --energy --energy-table e.yaml {SIMULATE}"], weight=2),
     Victim("zeros", "z.csv", "text", [f"simulate t.safetensors --zeros-file z.csv {SIMULATE}"], weight=2),
     Victim("results", "r.json", "json", ["compare r.json s.json", "compare s.json r.json"], weight=3, codes=(0, 1, 2)),
+    Victim("citations", "r.json", "json", ["cite r.json"]),
+    Victim("baseline", "b.yaml", "text", [f"simulate t.safetensors --baseline b.yaml {SIMULATE}",
+                                          "arch area dense --config b.yaml --json"]),
     Victim("model", "m.yaml", "text", [f"{TRAIN} --model m.yaml"], weight=2, written=["out"]),
     Victim("start", "c.safetensors", "safetensors", [f"{TRAIN} --model m.yaml --init c.safetensors"],
            written=["out"]),
     Victim("resume", "out/checkpoint.safetensors", "safetensors", ["train --resume out --steps 3"], written=["out"]),
     Victim("settings", "out/config.json", "json", ["train --resume out --steps 3"], written=["out"]),
     Victim("plan", "p.yaml", "text", ["sweep p.yaml -o r.sqlite --threads 1 --quiet", "sweep p.yaml --dry-run"],
-           weight=3, written=["r.sqlite"]),
+           weight=3, codes=(0, 1, 2), written=["r.sqlite"]),  # 1: points that failed
     Victim("database", "r.sqlite", "sqlite",
            ["sweep best r.sqlite --json -", "sweep export r.sqlite --csv -", "sweep export r.sqlite --json -",
             "sweep pareto r.sqlite --json -", "sweep effects r.sqlite",
@@ -208,7 +223,8 @@ def make(folder: str, program: str) -> None:
         return os.path.join(folder, name)
 
     _write(at("options/o.txt"), OPTIONS)
-    for name in ("trace", "machine", "base", "costs", "zeros", "plan", "database", "options"):
+    for name in ("trace", "machine", "machines", "base", "baseline", "costs", "zeros", "plan", "database", "options",
+                 "exports", "citations"):
         run(name, "synth -o t.safetensors", SMALL)
     run("values", "synth -o t.safetensors --content both", SMALL)
     run("zstd", "synth -o t.safetensors.zst", SMALL)
@@ -232,6 +248,13 @@ def make(folder: str, program: str) -> None:
         with open(at("values/r.json"), encoding="utf-8") as file:
             _write(at(f"results/{name}"), file.read())
     os.unlink(at("values/r.json"))
+    run("citations", "simulate t.safetensors --arch dense,tensordash --json r.json")
+    _write(at("baseline/b.yaml"), "arch: tensordash\nname: mine\nrows: 4\ncolumns: 2\ndepth: 3\n")
+    _write(at("forward/m.yaml"), MODEL)
+    run("forward", f"{TRAIN} --model m.yaml --sparsify swat --density 0.3 --record 1")
+    subprocess.run(["zstd", "-dq", at("forward/out/trace_000000.safetensors.zst"), "-o", at("forward/t.safetensors")],
+                   check=True)
+    subprocess.run(["rm", "-rf", at("forward/out")], check=True)
     for name in ("model", "start", "png", "idx", "cifar", "resume", "settings"):
         _write(at(f"{name}/m.yaml"), MODEL)
     run("start", f"{TRAIN} --model m.yaml")
@@ -257,7 +280,8 @@ def make(folder: str, program: str) -> None:
         with open(at(f"cifar/set/{name}"), "wb") as file:
             for i in range(10):
                 file.write(bytes([i % 10]) + bytes([i % 251]) * 3072)
-    _write(at("layers/s.yaml"), SHAPES)
+    for name in ("layers", "exports"):
+        _write(at(f"{name}/s.yaml"), SHAPES)
     os.makedirs(at("cache/cache"), exist_ok=True)
     os.environ["LACUNA_CACHE_DIR"] = at("cache/cache")
     run("layers", f"{BENCH} --impl auto")

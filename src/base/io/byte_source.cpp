@@ -34,7 +34,8 @@ class OwnedBytes final : public ByteSource {
 
 class MappedBytes final : public ByteSource {
  public:
-  MappedBytes(void* address, std::size_t size) : address_(address), size_(size) {}
+  MappedBytes(void* address, const std::filesystem::path& path, const struct stat& status)
+      : address_(address), size_(static_cast<std::size_t>(status.st_size)), watch_(path, status) {}
   ~MappedBytes() override { ::munmap(address_, size_); }
   MappedBytes(const MappedBytes&) = delete;
   MappedBytes& operator=(const MappedBytes&) = delete;
@@ -45,6 +46,7 @@ class MappedBytes final : public ByteSource {
  private:
   void* address_;
   std::size_t size_;
+  InputWatch watch_;
 };
 
 class Descriptor {
@@ -133,7 +135,7 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) 
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return own({});
   void* address = maps_files ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0) : MAP_FAILED;
-  if (address != MAP_FAILED) return std::make_unique<MappedBytes>(address, size);
+  if (address != MAP_FAILED) return std::make_unique<MappedBytes>(address, path, status);
   return read_file(file.get(), size, where);
 }
 

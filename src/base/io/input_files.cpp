@@ -1,10 +1,13 @@
 #include "base/io/input_files.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
-#include <sys/stat.h>
+#include <string>
 #include <utility>
+
+#include "base/error.hpp"
 
 namespace lacuna {
 namespace {
@@ -17,6 +20,26 @@ std::mutex mutex;
 std::set<FileId>& registered() {
   static std::set<FileId> files;
   return files;
+}
+
+std::set<std::filesystem::path>& reserved() {
+  static std::set<std::filesystem::path> names;
+  return names;
+}
+
+struct Watched {
+  std::set<const InputWatch*> now;
+  std::string changed;  // one that is no longer watched
+};
+
+Watched& watched() {
+  static auto* const files = new Watched;  // may be asked for while the process ends
+  return *files;
+}
+
+std::filesystem::path whole_name(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
 }
 
 FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
@@ -54,6 +77,49 @@ bool is_input_file(const std::filesystem::path& path) {
   if (!protects || ::stat(path.c_str(), &status) != 0) return false;
   const std::scoped_lock lock(mutex);
   return registered().contains(id_of(status));
+}
+
+void reserve_name(const std::filesystem::path& path) {
+  if (!protects) return;
+  std::filesystem::path name = whole_name(path);
+  const std::scoped_lock lock(mutex);
+  reserved().insert(std::move(name));
+}
+
+bool is_reserved_name(const std::filesystem::path& path) {
+  if (!protects) return false;
+  const std::filesystem::path name = whole_name(path);
+  const std::scoped_lock lock(mutex);
+  return reserved().contains(name);
+}
+
+InputWatch::InputWatch(std::filesystem::path path, const struct stat& status)
+    : path_(std::move(path)), status_(status) {
+  const std::scoped_lock lock(mutex);
+  watched().now.insert(this);
+}
+
+InputWatch::~InputWatch() {
+  const std::scoped_lock lock(mutex);
+  watched().now.erase(this);
+  if (has_changed()) watched().changed = path_.string();
+}
+
+bool InputWatch::has_changed() const {
+  struct stat now {};
+  return ::stat(path_.c_str(), &now) == 0 && id_of(now) == id_of(status_) &&
+         (now.st_size != status_.st_size || now.st_mtim.tv_sec != status_.st_mtim.tv_sec ||
+          now.st_mtim.tv_nsec != status_.st_mtim.tv_nsec);
+}
+
+void check_watched_files() {
+  const std::scoped_lock lock(mutex);
+  std::string changed = watched().changed;
+  const auto& now = watched().now;
+  const auto found = std::ranges::find_if(now, [](const InputWatch* file) { return file->has_changed(); });
+  if (found != now.end()) changed = (*found)->path().string();
+  if (changed.empty()) return;
+  throw InputError(changed, "the file was changed while it was read", "run again when it is complete");
 }
 
 }  // namespace lacuna

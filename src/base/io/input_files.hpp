@@ -1,7 +1,9 @@
-// Files that this process has read as input: no output may replace one of them.
+// Files that this process has read as input, and names that it keeps for itself: no output may replace one of
+// them.
 #pragma once
 
 #include <filesystem>
+#include <sys/stat.h>
 
 namespace lacuna {
 
@@ -18,5 +20,31 @@ void release_input_file(const std::filesystem::path& path);
 
 // Returns true if the path leads to a registered file, by whatever name.
 bool is_input_file(const std::filesystem::path& path);
+
+// Keeps a name for what this process writes there by itself (the checkpoint of a run, the log of a database),
+// whether it exists yet or not: no output that a user names may go there.
+void reserve_name(const std::filesystem::path& path);
+bool is_reserved_name(const std::filesystem::path& path);
+
+// Watches a file whose bytes are read where they are, while the object lives: what has been checked must not
+// change before it is used.
+class InputWatch {
+ public:
+  InputWatch(std::filesystem::path path, const struct stat& status);
+  ~InputWatch();
+  InputWatch(const InputWatch&) = delete;
+  InputWatch& operator=(const InputWatch&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // Returns true if the file was written to. One that was replaced by another is still there for its readers.
+  bool has_changed() const;
+
+ private:
+  std::filesystem::path path_;
+  struct stat status_;
+};
+
+// Throws InputError if a watched file was changed. Whoever writes results asks first.
+void check_watched_files();
 
 }  // namespace lacuna

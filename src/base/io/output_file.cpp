@@ -1,6 +1,8 @@
 #include "base/io/output_file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -11,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/input_files.hpp"
@@ -20,6 +23,25 @@ namespace {
 constexpr std::string_view kPartial = ".partial-";  // then the process id, "-" and 16 random digits
 constexpr std::size_t kDigits = 16;
 constexpr mode_t kPermissions = 07777;
+
+// Temporary files that are being written, for a handler of signals: no allocation, no lock.
+struct PartialFile {
+  std::atomic<bool> taken = false, complete = false;
+  std::array<char, 4096> name{};
+};
+std::array<PartialFile, 32> partial_files;
+
+// Returns the file's place in the list, or -1 if there is none left.
+int list_partial_file(const std::string& name) {
+  for (std::size_t i = 0; i < partial_files.size() && name.size() < partial_files[i].name.size(); ++i) {
+    if (partial_files[i].taken.exchange(true)) continue;
+    std::ranges::copy(name, partial_files[i].name.begin());
+    partial_files[i].name[name.size()] = '\0';
+    partial_files[i].complete = true;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
 
 // The name of the target as its temporary files begin, shortened to what file systems allow.
 std::string stem_of(const std::filesystem::path& target) {
@@ -63,7 +85,8 @@ bool is_abandoned(const std::filesystem::path& file, pid_t process) {
 }
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path, Links links) : path_(std::move(path)), target_(path_) {
+OutputFile::OutputFile(std::filesystem::path path, Links links)
+    : path_(std::move(path)), links_(links), target_(path_) {
   std::error_code ignored;
   if (std::filesystem::is_symlink(path_, ignored)) {
     if (links == Links::kRefuse)
@@ -88,6 +111,9 @@ OutputFile::OutputFile(std::filesystem::path path, Links links) : path_(std::mov
 // file takes its place.
 void OutputFile::check_target() const {
   if (is_input_file(target_)) throw InputError(path_.string(), "this is an input", "write to another file");
+  if (links_ == Links::kFollow && is_reserved_name(target_))
+    throw InputError(path_.string(), "another result of this command goes there", "write to another file");
+  check_watched_files();
 }
 
 void OutputFile::open_temporary() {
@@ -95,10 +121,12 @@ void OutputFile::open_temporary() {
   remove_abandoned_files(folder.empty() ? "." : folder, stem_of(target_));
   // O_EXCL: what is there already, a link that somebody has planted among it, is neither opened nor followed.
   do {
+    forget_temporary();
     temporary_ = temporary_name(target_);
+    listed_ = list_partial_file(temporary_.string());
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ < 0) return;
+  if (descriptor_ < 0) return forget_temporary();
   ::flock(descriptor_, LOCK_EX | LOCK_NB);  // see is_abandoned()
   // A replaced file keeps its permissions.
   struct stat replaced {};
@@ -106,10 +134,19 @@ void OutputFile::open_temporary() {
     ::fchmod(descriptor_, replaced.st_mode & kPermissions);
 }
 
+void OutputFile::forget_temporary() {
+  if (listed_ < 0) return;
+  PartialFile& file = partial_files[static_cast<std::size_t>(std::exchange(listed_, -1))];
+  file.complete = false;
+  file.taken = false;
+}
+
 OutputFile::~OutputFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  forget_temporary();
 }
 
 void OutputFile::fail(std::string_view action) const {
@@ -139,11 +176,19 @@ void OutputFile::commit() {
   const int descriptor = descriptor_;
   descriptor_ = -1;
   const bool closed = ::close(descriptor) == 0;
-  if (closed && (temporary_.empty() || ::rename(temporary_.c_str(), target_.c_str()) == 0)) return;
+  if (closed && (temporary_.empty() || ::rename(temporary_.c_str(), target_.c_str()) == 0)) {
+    if (links_ == Links::kRefuse) reserve_name(target_);
+    return;
+  }
   const int reason = errno;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   errno = reason;
   fail("cannot write");
+}
+
+void remove_partial_files() noexcept {
+  for (const PartialFile& file : partial_files)
+    if (file.complete) ::unlink(file.name.data());
 }
 
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view target) {

@@ -17,7 +17,8 @@ namespace lacuna {
 class OutputFile {
  public:
   // A link as the target: a user may well name one, but one in a folder that the program keeps (a run's)
-  // comes from whoever sent the folder.
+  // comes from whoever sent the folder. The names of the latter are kept: no output that a user names may
+  // replace one of those files.
   enum class Links { kFollow, kRefuse };
 
   explicit OutputFile(std::filesystem::path path, Links links = Links::kFollow);
@@ -33,12 +34,18 @@ class OutputFile {
   [[noreturn]] void fail(std::string_view action) const;
   void check_target() const;
   void open_temporary();
+  void forget_temporary();
 
   std::filesystem::path path_;
+  Links links_;
   std::filesystem::path target_;     // where the path's links lead
   std::filesystem::path temporary_;  // empty if the target is written directly
+  int listed_ = -1;                  // its place in the list of files to remove; -1: none
   int descriptor_ = -1;
 };
+
+// Removes the temporary files that this process is writing. For handlers of signals that end it.
+void remove_partial_files() noexcept;
 
 // Removes temporary files that killed processes have left in a folder: all, or those of one target.
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view target = {});

@@ -14,7 +14,10 @@ Json number_json(double value) {
 }
 
 std::string dump_json(const Json& value) {
-  return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // The one control character that JSON allows as it is.
+  for (std::size_t at = 0; (at = text.find('\x7f', at)) != text.npos;) text.replace(at, 1, "\\u007f");
+  return text;
 }
 
 Json json_document(int schema) { return {{"schema", schema}, {"lacuna", std::string(version())}}; }

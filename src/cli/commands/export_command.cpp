@@ -27,8 +27,9 @@ void run_sparseloop(const ExportOptions& options) {
   if (error)
     throw InputError("--output", fmt::format("{}: {}", quote_name(options.folder), error.message()),
                      "name a folder that can be written");
-  for (const ExportedFile& file : files) write_file(folder / file.name, file.text);
-  print("{} in {}\n", counted(static_cast<std::int64_t>(files.size()), "file"), options.folder);
+  for (const ExportedFile& file : files)
+    write_file(folder / file.name, file.text, OutputFile::Links::kRefuse);
+  print("{} in {}\n", counted(static_cast<std::int64_t>(files.size()), "file"), printable(options.folder));
 }
 
 }  // namespace

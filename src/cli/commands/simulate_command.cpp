@@ -139,8 +139,9 @@ void check_dram_trace(const SimulateOptions& options, std::size_t machines) {
 void write_dram_trace(const SimulateOptions& options, const Machine& machine, const RunResult& run) {
   const std::filesystem::path folder(options.dram_trace);
   write_dram_traces(run, machine.params, options.dram_trace_format,
-                    static_cast<std::int64_t>(options.dram_trace_requests),
-                    [&](const DramTraceFile& file) { write_file(folder / file.name, file.text); });
+                    static_cast<std::int64_t>(options.dram_trace_requests), [&](const DramTraceFile& file) {
+                      write_file(folder / file.name, file.text, OutputFile::Links::kRefuse);
+                    });
 }
 
 void run_simulate(const SimulateOptions& options) {

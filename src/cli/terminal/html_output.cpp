@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/io/byte_source.hpp"
+#include "base/io/input_files.hpp"
 #include "base/io/output_file.hpp"
 #include "base/io/sha256/sha256.hpp"
 #include "base/text/csv.hpp"
@@ -36,6 +37,7 @@ void set_command_line(int argc, const char* const* argv) {
 void write_html(const std::filesystem::path& file, const std::string& kind,
                 std::vector<std::pair<std::string, std::string>> parts, OutputFile::Links links) {
   write_file(file, html_report({kind, command_line(), build_facts(), std::move(parts)}), links);
+  reserve_name(file);  // no other result of this command goes there
 }
 
 std::string files_part(const std::vector<std::string>& traces) {

@@ -10,6 +10,7 @@
 #include "base/io/output_file.hpp"
 #include "base/text/quote.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "kernels/choice/cost_model.hpp"
 #include "report/html_report.hpp"
 
 namespace lacuna::cli {
@@ -29,8 +30,12 @@ bool same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 void write_result(const std::string& file, std::string_view text) {
-  if (file != kStandardOutput) return write_file(file, text);
-  // Names in it come from files. A pipe gets the bytes, a terminal only what it can show.
+  if (file != kStandardOutput) {
+    write_file(file, text);
+    return reserve_name(file);  // no other result of this command goes there
+  }
+  check_watched_files();
+  // Colours in it would be those of a file.
   print_text(::isatty(STDOUT_FILENO) == 1 ? printable_lines(text) : std::string(text));
   flush_output();
 }
@@ -54,6 +59,8 @@ void check_can_write(const std::string& file, std::string_view option,
     }
   }
   if (is_input_file(path)) fail("this is an input", "write to another file");
+  if (is_reserved_name(path) || same_file(file, kernels::CostCache::default_path()))
+    fail("the program keeps something else there", "write to another file");
   if (std::filesystem::is_directory(path, ignored)) fail("this is a folder", "give the name of a file");
   std::filesystem::path folder = path.parent_path();
   if (folder.empty()) folder = ".";

@@ -30,6 +30,9 @@ class StopOnSignal {
   stack_t stack_before_{};
 };
 
+// From now on signals that end the program first remove the files that it was writing. Ignored ones stay so.
+void leave_nothing_behind_on_signals();
+
 // The signal that has come, or 0.
 int stop_signal();
 

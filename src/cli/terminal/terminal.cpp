@@ -33,6 +33,21 @@ bool has_utf8() {
   return false;
 }
 
+// Lines as a terminal can show them. Colours are ours.
+std::string printable_with_colours(std::string_view text) {
+  std::string shown;
+  for (;;) {
+    const std::size_t begin = text.find("\x1b[");
+    shown += printable_lines(text.substr(0, begin));
+    if (begin == text.npos) return shown;
+    const std::size_t end = text.find_first_not_of("0123456789;", begin + 2);
+    const bool colour = end != text.npos && text[end] == 'm';
+    const std::size_t size = colour ? end + 1 - begin : 1;
+    shown += colour ? text.substr(begin, size) : "?";
+    text.remove_prefix(begin + size);
+  }
+}
+
 }  // namespace
 
 void open_standard_streams() {
@@ -43,7 +58,11 @@ void open_standard_streams() {
   if (opened > STDERR_FILENO) ::close(opened);
 }
 
+// Names in it may come from files. A pipe gets the bytes, a terminal only what it can show.
 void print_text(std::string_view text) {
+  static const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  std::string shown;
+  if (terminal) text = shown = printable_with_colours(text);
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 

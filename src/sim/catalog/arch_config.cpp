@@ -35,6 +35,8 @@ class ConfigReader {
       config_.base_origin = yaml_.place(value);
     } else if (key == "name") {
       config_.name = word(value, key);
+      if (printable(config_.name) != config_.name)
+        yaml_.fail(value, "the name has characters that a terminal does not show", "use others");
     } else if (key == "summary") {
       config_.summary = word(value, key);
     } else if (key == "params") {
