@@ -576,6 +576,12 @@ static void test_ffn(void) {
   g.up = NULL;
   CHECK_FAILS(lacuna_ffn_backward(ffn, pass, &g), LACUNA_BAD_INPUT, "up is null");
   CHECK_FAILS(lacuna_ffn_forward(ffn, 0, &t, pass, NULL), LACUNA_BAD_INPUT, "0 tokens");
+  CHECK_FAILS(lacuna_ffn_forward(ffn, INT64_MAX, &t, pass, NULL), LACUNA_BAD_INPUT, "tokens");
+  options.hidden *= 100;
+  lacuna_ffn* other = NULL;
+  CHECK_OK(lacuna_ffn_plan(&options, &other));
+  CHECK_FAILS(lacuna_ffn_backward(other, pass, &g), LACUNA_BAD_INPUT, "the block has");
+  lacuna_ffn_free(other);
   CHECK_FAILS(lacuna_ffn_forward(ffn, 2, &t, NULL, NULL), LACUNA_BAD_INPUT, "'pass' is null");
   lacuna_ffn_free(ffn);
   lacuna_ffn_pass_free(pass);

@@ -35,7 +35,9 @@ FeedForward::FeedForward(const FeedForwardOptions& options) : options_(options),
 
 void FeedForward::forward(std::int64_t tokens, const float* hidden, const float* down, const float* bias,
                           float* output, FeedForwardPass& pass) const {
-  if (tokens < 1) throw InputError("feed-forward block", fmt::format("{} tokens", tokens), "give at least 1");
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+  if (tokens < 1 || tokens > kMostTokens)
+    throw InputError("feed-forward block", fmt::format("{} tokens", tokens), "give at least 1, at most 2^31");
   require(hidden, "hidden");
   require(down, "down");
   require(output, "output");
@@ -44,16 +46,25 @@ void FeedForward::forward(std::int64_t tokens, const float* hidden, const float*
                       .threshold = o.activation == Activation::kThresholded ? o.threshold : 0,
                       .squared = o.activation == Activation::kReluSquared,
                       .by_columns = true};
-  pass.tokens = tokens;
+  pass.tokens = 0;
   pass.lists.build(hidden, tokens, o.hidden, rule, o.threads, tile_loops(isa_));
   PackedPanels weights = panels(pass.down, o.hidden, o.out);
   weights.pack(down, true, o.threads, isa_);
   gather_sum({.lists = pass.lists}, weights, {.data = output, .bias = bias}, o.threads, isa_);
+  pass.tokens = tokens;
+  pass.hidden = o.hidden;
+  pass.out = o.out;
 }
 
 void FeedForward::backward(FeedForwardPass& pass, const FeedForwardGradients& g) {
   const FeedForwardOptions& o = options_;
   require(pass.tokens > 0 ? g.output_grad : nullptr, "output_grad or the pass");
+  if (pass.hidden != o.hidden || pass.out != o.out)
+    throw InputError(
+        "feed-forward block",
+        fmt::format("the pass is one of {} hidden features and {} outputs, the block has {} and {}",
+                    pass.hidden, pass.out, o.hidden, o.out),
+        "give the pass of this block's forward()");
   if (g.input_grad != nullptr) require(g.up, "up");
   if (g.up_grad != nullptr) require(g.input, "input");
   PackedPanels output_grad = panels(output_grad_, pass.tokens, o.out);

@@ -33,7 +33,8 @@ struct FeedForwardOptions {
 // State that a forward pass keeps for its backward pass. It has no hidden values, so the caller may free
 // them.
 struct FeedForwardPass {
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0;           // 0: no forward pass yet, or one that failed
+  std::int64_t hidden = 0, out = 0;  // of the block
   NonzeroLists lists;
   AlignedFloats down;  // weights, hidden x out, in panels
 };
