@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/io/output_file.hpp"
 #include "base/io/same_file.hpp"
 
@@ -20,6 +22,12 @@ void refuse_unless_plain(const std::filesystem::path& file) {
   const auto status = std::filesystem::symlink_status(file, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw InputError(file.string(), "this is not a plain file", "remove it, or give another folder (--out)");
+}
+
+std::pair<std::uint64_t, std::uint64_t> identity_of(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
 }
 
 }  // namespace
@@ -43,7 +51,10 @@ RunFolder::RunFolder(std::filesystem::path path, Use use) : path_(std::move(path
     throw InputError(path_.string(), "another run is writing there", "wait for it, or give another --out");
   }
   remove_abandoned_files(path_);
+  for (const auto& file : {checkpoint(), log(), config(), kernels()}) reserve_name(file);
 }
+
+void RunFolder::wrote(const std::filesystem::path& file) { written_[file] = identity_of(file); }
 
 void RunFolder::check(const std::vector<std::filesystem::path>& files) const {
   std::error_code ignored;
@@ -53,9 +64,15 @@ void RunFolder::check(const std::vector<std::filesystem::path>& files) const {
     throw InputError(path_.string(), "the folder was removed or replaced while the run wrote to it",
                      "results of this run are lost: leave the folder alone and start again");
   for (const std::filesystem::path& file : files) {
-    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)))
-      throw InputError(file.string(), "it was removed while the run went on",
-                       "run the same command again, and leave the folder alone");
+    const char* lost = nullptr;
+    const auto written = written_.find(file);
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored))) {
+      lost = "it was removed while the run went on";
+    } else if (written != written_.end() && written->second != identity_of(file)) {
+      lost = "it was replaced while the run went on";
+    }
+    if (lost != nullptr)
+      throw InputError(file.string(), lost, "run the same command again, and leave the folder alone");
   }
 }
 

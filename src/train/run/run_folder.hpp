@@ -1,7 +1,10 @@
 // The folder that a training run writes to: one run at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace lacuna::train {
@@ -22,7 +25,10 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  // Throws InputError if the folder itself, or one of `files` in it, is no longer there.
+  // Notes the file that now has the name.
+  void wrote(const std::filesystem::path& file);
+  // Throws InputError if the folder itself, or one of `files` in it, is no longer there, or another file has
+  // its name.
   void check(const std::vector<std::filesystem::path>& files) const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -36,6 +42,7 @@ class RunFolder {
   std::filesystem::path path_;
   bool made_ = false;
   int lock_ = -1;
+  std::map<std::filesystem::path, std::pair<std::uint64_t, std::uint64_t>> written_;  // device and inode
 };
 
 }  // namespace lacuna::train

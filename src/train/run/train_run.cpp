@@ -118,10 +118,12 @@ void TrainRun::build() {
 bool TrainRun::run() {
   build();
   write_file(folder_->config(), config_json(), OutputFile::Links::kRefuse);
+  folder_->wrote(folder_->config());
   observer_.begin();
   // A line that was waiting for its test is written now.
   const bool owed = trainer_->line().untested.has_value();
   TrainLog log(folder_->log(), trainer_->step() - (owed ? 1 : 0));
+  folder_->wrote(folder_->log());
   first_step_ = trainer_->step();
   saved_ = spec_.resume ? first_step_ : -1;
   bool whole = !owed || report(log, true);
@@ -206,7 +208,9 @@ Settings TrainRun::extra_settings() const {
 
 void TrainRun::save() {
   folder_->check({});
-  if (trainer_->save(folder_->checkpoint(), extra_settings())) saved_ = trainer_->step();
+  if (!trainer_->save(folder_->checkpoint(), extra_settings())) return;
+  folder_->wrote(folder_->checkpoint());
+  saved_ = trainer_->step();
 }
 
 void TrainRun::check_folder() const {
