@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "sweep/store/checksums.hpp"
 #include "sweep/store/result_columns.hpp"
 #include "sweep/store/schema.hpp"
@@ -206,6 +207,7 @@ void Database::add_designs(std::span<const DesignRecord> designs) {
 }
 
 void Database::add(std::span<const PointRecord> points, std::span<const FailureRecord> failures) {
+  check_watched_files();  // traces that they were computed from
   const std::string at = now();
   store([&] {
     if (!statements_) statements_ = std::make_unique<Statements>(connection());

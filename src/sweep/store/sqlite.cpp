@@ -1,8 +1,10 @@
 #include "sweep/store/sqlite.hpp"
 
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <fstream>
 #include <limits>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -43,20 +45,35 @@ std::string_view remedy_of(int code) {
   }
 }
 
+// To SQLite some names without a folder (":memory:", "file:...") are no files.
+std::string name_of(const std::filesystem::path& file) {
+  return file.is_absolute() ? file.string() : "./" + file.string();
+}
+
 // A file with a write-ahead log cannot be read in a folder that cannot be written, unless SQLite is told that
 // nobody changes it; a log next to it would say that somebody does.
 std::string read_only_name(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code ignored;
   if (::access(folder.c_str(), W_OK) == 0 || std::filesystem::exists(file.string() + "-wal", ignored)) {
-    return file.string();
+    return name_of(file);
   }
   std::string uri = "file:";
-  for (const char c : file.string()) {
+  for (const char c : name_of(file)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_';
     uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
   return uri + "?immutable=1";
+}
+
+// A journal may end with the name of a "super-journal", that of a transaction over several databases, which
+// SQLite removes when it has rolled back: any file of this machine. Files of results are changed one by one.
+bool names_another_file(const std::filesystem::path& journal) {
+  constexpr std::string_view kMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+  std::array<char, kMagic.size()> end{};
+  std::ifstream file(journal, std::ios::binary);
+  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  return file.read(end.data(), end.size()) && std::string_view(end.data(), end.size()) == kMagic;
 }
 
 // SQLite opens these by name: a pipe would be waited for, a link be followed, a second name be written to.
@@ -65,11 +82,15 @@ void check_companions(const std::filesystem::path& file) {
   for (const char* suffix : kCompanions) {
     std::error_code ignored;
     const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored).string() + suffix;
+    reserve_name(real);
     struct stat status {};
     if (::lstat(real.c_str(), &status) != 0) continue;
     if (!S_ISREG(status.st_mode) || status.st_nlink > 1)
       throw InputError(real.string(), "this belongs to a file of results, and is not a plain file",
                        "remove it, or name another file");
+    if (std::string_view(suffix) == "-journal" && names_another_file(real))
+      throw InputError(real.string(), "this journal would have another file removed",
+                       "remove it, or name another file of results");
   }
 }
 
@@ -201,10 +222,13 @@ int Sqlite::waits(void* self, int tries) {
 Sqlite::Sqlite(const std::filesystem::path& file, Access access, std::function<bool()> stop)
     : file_(file.string()), stop_(std::move(stop)) {
   check_companions(file);
+  if (!file.empty()) reserve_name(file_ + "-lock");
   if (access == Access::kRead) {
     for (const char* suffix : {"", "-wal"}) add_input_file(file_ + suffix);
   }
-  const std::string name = file.empty() ? ":memory:" : access == Access::kRead ? read_only_name(file) : file_;
+  const std::string name = file.empty()              ? ":memory:"
+                           : access == Access::kRead ? read_only_name(file)
+                                                     : name_of(file);
   int flags = SQLITE_OPEN_NOMUTEX;
   flags |= access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (name.ends_with("?immutable=1")) flags |= SQLITE_OPEN_URI;
