@@ -1559,6 +1559,8 @@ class Remembered(ConvertTest):
             json.dumps({key: {**record, "operations": []}}), json.dumps({key: {**record, "compared": [0, "x"]}}),
             json.dumps({key: {**record, "operations": [{"0": [-1, None]}, {}, {}]}}),
             json.dumps({key: {**record, "operations": [{"x": [1, None]}, {}, {}]}}),
+            json.dumps({key: {**record, "operations": [{"²": [1, None]}, {}, {}]}}),  # a digit to str.isdigit()
+            json.dumps({key: {**record, "operations": [{"9" * 5000: [1, None]}, {}, {}]}}),
         ]:  # fmt: skip
             with open(path, "w", encoding="utf-8") as file:
                 file.write(bad)

@@ -22,6 +22,7 @@ _SECONDS_KEPT = 90 * 24 * 3600
 _MOST_RECORDS = 5000
 _MOST_BYTES = 16 << 20
 _SECONDS_BETWEEN_WRITES = 10.0
+_CANDIDATES = {str(number) for number in range(100)}  # of a choice; far more than there are
 
 Record = Dict[str, object]
 
@@ -117,7 +118,7 @@ def _is_record(record: object, oldest: float) -> bool:
 
     def operation(part: object) -> bool:
         return isinstance(part, dict) and all(
-            name.isdigit() and isinstance(pair, list) and len(pair) == 2 and positive(pair[0])
+            name in _CANDIDATES and isinstance(pair, list) and len(pair) == 2 and positive(pair[0])
             and (pair[1] is None or isinstance(pair[1], (int, float)) and 0 <= pair[1] <= 1)
             for name, pair in part.items()
         )  # fmt: skip

@@ -114,6 +114,7 @@ std::string sealed(const std::string& line) { return fmt::format("{}\t{:08x}\n",
 // all before; no tabs in keys. Nothing for a line that was damaged or is too old.
 std::optional<CostCurve> read_line(std::string_view line, std::string_view key) {
   const std::size_t last = line.rfind('\t');
+  if (last == line.npos || last <= key.size()) return std::nullopt;
   if (line.substr(last + 1) != fmt::format("{:08x}", crc32(line.substr(0, last)))) return std::nullopt;
   Cells cells(line.substr(key.size() + 1, last - key.size() - 1));
   constexpr double kShortest = 1e-9;  // seconds
