@@ -211,6 +211,7 @@ void TrainRun::save() {
   if (!trainer_->save(folder_->checkpoint(), extra_settings())) return;
   folder_->wrote(folder_->checkpoint());
   saved_ = trainer_->step();
+  folder_->check({folder_->config(), folder_->log()});
 }
 
 void TrainRun::check_folder() const {
