@@ -14,6 +14,13 @@ target_compile_options(lacuna_options INTERFACE
 if(NOT LACUNA_X86)
   target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:-ffp-contract=off>)
 endif()
+# Guards of stacks and of the C library's copies, and symbols bound at the start. Each costs less than can be measured
+# (docs/installing.md).
+if(NOT LACUNA_SANITIZE)
+  target_compile_definitions(lacuna_options INTERFACE $<BUILD_INTERFACE:$<$<CONFIG:Release>:_FORTIFY_SOURCE=2>>)
+  target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:$<$<CONFIG:Release>:-fstack-protector-strong>>)
+  target_link_options(lacuna_options INTERFACE $<BUILD_INTERFACE:-Wl,-z,relro,-z,now>)
+endif()
 target_compile_definitions(lacuna_options INTERFACE ${lacuna_without})
 target_include_directories(lacuna_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 if(LACUNA_SANITIZE)
@@ -58,6 +65,8 @@ function(lacuna_cold target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   if(LACUNA_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
+  elseif(level STREQUAL "-O0")  # the guarded copies need an optimiser
+    target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE)
   endif()
 endfunction()
 
