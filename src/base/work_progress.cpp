@@ -16,18 +16,20 @@ constexpr double kLeastCredit = 1.0 / 4096;  // of the whole: an atomic addition
 
 void WorkMeter::credit(double share) noexcept {
   if (share <= 0) return;
-  const double done = done_.fetch_add(share, std::memory_order_relaxed) + share;
-  if (!progress_ || done < next_.load(std::memory_order_relaxed)) return;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;  // the other thread has just reported
-  const double now = std::min(done_.load(std::memory_order_relaxed), 1.0);
-  next_.store(now + kBetweenCalls, std::memory_order_relaxed);
-  if (failed_.load(std::memory_order_relaxed)) return;
-  try {
-    progress_(now);
-  } catch (...) {
-    error_ = std::current_exception();
-    failed_.store(true, std::memory_order_release);
+  done_.fetch_add(share);
+  if (!progress_) return;
+  // The thread that reports also reports what others have credited meanwhile, so the last credit is not lost.
+  while (done_.load() >= next_.load()) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || failed_.load(std::memory_order_relaxed)) return;
+    const double now = std::min(done_.load(), 1.0);
+    next_.store(now + kBetweenCalls);
+    try {
+      progress_(now);
+    } catch (...) {
+      error_ = std::current_exception();
+      failed_.store(true, std::memory_order_release);
+    }
   }
 }
 
