@@ -24,14 +24,12 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 template <typename Value>
 Cell to_cell(const Value& value) {
-  if constexpr (std::is_same_v<Value, Cell>) {
+  if constexpr (std::is_same_v<Value, Cell> || std::is_same_v<Value, double>) {
     return value;
   } else if constexpr (requires { value.has_value(); }) {
     return value ? to_cell(*value) : Cell();
   } else if constexpr (std::is_integral_v<Value>) {
     return static_cast<std::int64_t>(value);
-  } else if constexpr (std::is_same_v<Value, double>) {
-    return value;
   } else {
     return std::string(value);
   }
