@@ -78,7 +78,7 @@ TEST(LayerFile, CsvHasAColumnForEachKey) {
   EXPECT_EQ(list.layers[1].shape, LayerShape::linear(4, 64, 10));
   EXPECT_TRUE(csv_error("name,out\na,3\n").starts_with("f.csv: its first line names no column 'in'; "));
   EXPECT_TRUE(csv_error("name,in,in\na,3,4\n").starts_with("f.csv: the column 'in' is there twice; "));
-  EXPECT_TRUE(csv_error("name,in,out\n").starts_with("f.csv: there is no layer"));
+  EXPECT_TRUE(csv_error("name,in,out\n").starts_with("f.csv: it has no layer"));
   EXPECT_TRUE(csv_error("name,in,out,input\na,3,x,8\n").starts_with("f.csv:2: 'x' is not a number"));
   EXPECT_TRUE(csv_error("name,in,out,input\na,3\n").starts_with("f.csv: line 2: 2 cells"));
 }
