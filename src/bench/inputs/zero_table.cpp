@@ -29,11 +29,11 @@ ZeroTable read_zero_table(const std::string& name) {
 }
 
 ZeroTable parse_zero_table(std::string_view text, const std::string& path) {
-  constexpr std::string_view kExample = "see data/papers/sparsetrain_zeros/vgg16.csv";
+  constexpr std::string_view kVgg16Zeros = "see data/papers/sparsetrain_zeros/vgg16.csv";
   const CsvTable csv = CsvTable::parse(text, path);
   if (csv.columns.size() < 2 || csv.columns[0] != "layer")
-    throw InputError(path, "its first line is not 'layer,1,2,...'", kExample);
-  if (csv.rows.empty()) throw InputError(path, "the table is empty", kExample);
+    throw InputError(path, "its first line is not 'layer,1,2,...'", kVgg16Zeros);
+  if (csv.rows.empty()) throw InputError(path, "the table is empty", kVgg16Zeros);
   ZeroTable table{path, {csv.columns.begin() + 1, csv.columns.end()}, {}};
   std::set<std::string> names;
   for (const CsvTable::Row& line : csv.rows) {
