@@ -175,9 +175,9 @@ void migrate(const Sqlite& connection) {
     const bool empty = connection.integer("SELECT count(*) FROM sqlite_schema") == 0;
     if (empty) create_tables(connection);
     check_schema(connection, ForeignViews::kReplaced);
-    constexpr std::array kChecksum{PlainColumn{"checksum", "INTEGER"}};
+    constexpr std::array kRowChecksum{PlainColumn{"checksum", "INTEGER"}};
     for (const char* table : {"traces", "layers", "designs", "results", "operation_results"})
-      add_missing(connection, table, kChecksum);
+      add_missing(connection, table, kRowChecksum);
     add_missing(connection, "results", point_columns());
     add_missing(connection, "operation_results", operation_columns());
     create_views(connection);
