@@ -38,6 +38,8 @@ ZeroTable parse_zero_table(std::string_view text, const std::string& path) {
   std::set<std::string> names;
   for (const CsvTable::Row& line : csv.rows) {
     ZeroTable::Row& row = table.rows.emplace_back(ZeroTable::Row{line.cells[0], {}});
+    if (row.name.empty())
+      throw InputError(fmt::format("{}:{}", path, line.line), "the row has no name", "name its layer");
     if (!names.insert(row.name).second)
       throw InputError(fmt::format("{}:{}", path, line.line),
                        fmt::format("there is a second row {}", quote_name(row.name)), "leave one out");

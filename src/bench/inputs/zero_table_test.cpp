@@ -66,5 +66,14 @@ TEST(ZeroTable, TablesArePartOfTheProgram) {
   }
 }
 
+TEST(ZeroTable, RowsHaveNames) {
+  try {
+    (void)parse_zero_table("layer,1\n,1\n", "t.csv");
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "t.csv:2: the row has no name; name its layer");
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::bench
