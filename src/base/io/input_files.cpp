@@ -5,14 +5,12 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "base/error.hpp"
+#include "base/io/same_file.hpp"
 
 namespace lacuna {
 namespace {
-
-using FileId = std::pair<dev_t, ino_t>;
 
 std::atomic<bool> protects = false;
 std::mutex mutex;
@@ -41,8 +39,6 @@ std::filesystem::path whole_name(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
 }
-
-FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
 // Devices (/dev/null) do not change by what is written to them.
 void add(const struct stat& status) {

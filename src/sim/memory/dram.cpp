@@ -76,7 +76,7 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
           "TensorDash §3.4; docs/assumptions.md A33"),
       ParamSpec::choice(
           "static_costs", "dram", {"dram", "all"},
-          "costs of what is there although nothing happens: dram: standby power of the DRAM, as in "
+          "costs of idle parts: dram: standby power of the DRAM, as in "
           "the papers; all: also the power of SRAM and of logic that waits for memory, and the area "
           "of the DRAM's interface, so that a search pays for what it adds",
           "docs/assumptions.md A16"),

@@ -113,7 +113,7 @@ UnitRecord TileChip::dense_units(const Placement& placement) const {
     const std::int64_t steps = product.rows->steps();
     if (product.needed != nullptr) {
       const UnitRecording recording(&record);
-      clock_row_groups(product, std::vector<std::int64_t>(static_cast<std::size_t>(grid.row_groups), steps));
+      clock_all_steps(product);
       continue;
     }
     std::vector<std::int64_t> busy;

@@ -117,5 +117,10 @@ std::int64_t clock_row_groups(const PlacedProduct& placed, const Cycles& cycles)
   }
   return clock.cycles();
 }
+// The same where every row group takes all steps of the product.
+inline std::int64_t clock_all_steps(const PlacedProduct& placed) {
+  return clock_row_groups(placed, std::vector<std::int64_t>(static_cast<std::size_t>(placed.grid.row_groups),
+                                                            placed.rows->steps()));
+}
 
 }  // namespace lacuna

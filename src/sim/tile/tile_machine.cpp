@@ -98,8 +98,7 @@ TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& 
                                     const SimOptions& options) const {
   const LayerShape& shape = work.layer.shape;
   LayerValues values = layer_values(work.layer, options.seed, chip_.data_type());
-  const bool leaves_out =
-      chip_.plan().left_out != LeftOutOutputs::kNone && has_unneeded_outputs(work.layer, work.op);
+  const bool leaves_out = chip_.plan().leaves_out(work.layer, work.op);
   std::optional<ValueMask> of_a;
   std::optional<Placement> by_values;
   if (leaves_out) {

@@ -92,13 +92,9 @@ TilePlan TilePlan::from(const Params& params) {
 
 std::int64_t Placement::dense_cycles() const {
   std::int64_t cycles = 0;
-  for (const PlacedProduct& product : placed) {
-    const std::int64_t steps = product.rows->steps();
-    cycles += product.needed == nullptr
-                  ? product.grid.dense_cycles(steps)
-                  : clock_row_groups(product, std::vector<std::int64_t>(
-                                                  static_cast<std::size_t>(product.grid.row_groups), steps));
-  }
+  for (const PlacedProduct& product : placed)
+    cycles += product.needed == nullptr ? product.grid.dense_cycles(product.rows->steps())
+                                        : clock_all_steps(product);
   return cycles;
 }
 
@@ -124,7 +120,7 @@ Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan
 
 void leave_out_outputs(const Layer& layer, Operation op, const TilePlan& plan, const MaskView& a,
                        Placement& placement) {
-  if (plan.left_out == LeftOutOutputs::kNone || !has_unneeded_outputs(layer, op)) return;
+  if (!plan.leaves_out(layer, op)) return;
   for (PlacedProduct& placed : placement.placed) {
     placed.needed = std::make_shared<NeededOutputs>(layer.shape, *placed.product, *placed.rows, a);
     placed.met.clear();

@@ -49,6 +49,11 @@ struct TilePlan {
   LeftOutOutputs left_out = LeftOutOutputs::kNone;
   bool count_border = false;  // the border is among the zeros of A when the sparser operand is chosen
 
+  // Returns true if results of the operation are left out.
+  bool leaves_out(const Layer& layer, Operation op) const {
+    return left_out != LeftOutOutputs::kNone && has_unneeded_outputs(layer, op);
+  }
+
   // Declared once for every machine of tiles.
   static std::vector<ParamSpec> params();
   static TilePlan from(const Params& params);

@@ -4,13 +4,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/input_files.hpp"
 #include "base/io/output_file.hpp"
-#include "base/io/same_file.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -22,12 +21,6 @@ void refuse_unless_plain(const std::filesystem::path& file) {
   const auto status = std::filesystem::symlink_status(file, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw InputError(file.string(), "this is not a plain file", "remove it, or give another folder (--out)");
-}
-
-std::pair<std::uint64_t, std::uint64_t> identity_of(const std::filesystem::path& file) {
-  struct stat status {};
-  if (::lstat(file.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino};
 }
 
 }  // namespace
@@ -54,7 +47,7 @@ RunFolder::RunFolder(std::filesystem::path path, Use use) : path_(std::move(path
   for (const auto& file : {checkpoint(), log(), config(), kernels()}) reserve_name(file);
 }
 
-void RunFolder::wrote(const std::filesystem::path& file) { written_[file] = identity_of(file); }
+void RunFolder::wrote(const std::filesystem::path& file) { written_[file] = id_at(file); }
 
 void RunFolder::check(const std::vector<std::filesystem::path>& files) const {
   std::error_code ignored;
@@ -68,7 +61,7 @@ void RunFolder::check(const std::vector<std::filesystem::path>& files) const {
     const auto written = written_.find(file);
     if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored))) {
       lost = "it was removed while the run went on";
-    } else if (written != written_.end() && written->second != identity_of(file)) {
+    } else if (written != written_.end() && written->second != id_at(file)) {
       lost = "it was replaced while the run went on";
     }
     if (lost != nullptr)

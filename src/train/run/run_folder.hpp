@@ -1,11 +1,11 @@
 // The folder that a training run writes to: one run at a time.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <utility>
 #include <vector>
+
+#include "base/io/same_file.hpp"
 
 namespace lacuna::train {
 
@@ -42,7 +42,7 @@ class RunFolder {
   std::filesystem::path path_;
   bool made_ = false;
   int lock_ = -1;
-  std::map<std::filesystem::path, std::pair<std::uint64_t, std::uint64_t>> written_;  // device and inode
+  std::map<std::filesystem::path, FileId> written_;
 };
 
 }  // namespace lacuna::train
