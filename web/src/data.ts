@@ -1,10 +1,10 @@
 // Data that the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
 import type { Reproduction } from "./figures/data";
-import type { Cycles, Efficiencies, OpResult } from "./result_fields";
+import type { Cycles, Efficiencies, OpResult, RunHead, StepInfo } from "./result_fields";
 import type { SweepData } from "./sweep/data";
 import type { Zoo } from "./zoo";
 
-export type { Cycles, OpResult } from "./result_fields";
+export type { Config, Cycles, OpResult, StepInfo } from "./result_fields";
 
 export type Op = OpResult["op"];
 export type OpOrAll = Op | "all";
@@ -25,25 +25,8 @@ export interface Energy extends Record<OpOrAll, EnergyPair> {
   node_nm: number;
   operations?: (EnergyPair & { layer: string; op: Op })[];
 }
-export interface StepInfo {
-  trace: string;
-  model: string;
-  dataset?: string;
-  progress?: number;
-  accuracy?: number;
-  samples?: number;
-  recorded_share?: number;
-  left_out?: { name: string; type: string; macs: number | null }[];
-  batch: number;
-}
 export interface Area { compute: number; total: number }
-export interface Run extends StepInfo {
-  arch: string;
-  base: string;
-  engine: string;
-  seed: number;
-  config: Record<string, string | number | boolean>;
-  baseline: { arch: string; config: Record<string, string | number | boolean> } | null;
+export interface Run extends RunHead {
   layers: LayerResult[];
   total: Record<OpOrAll, Cycles>;
   per_batch: Record<OpOrAll, Cycles>;

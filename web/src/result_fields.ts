@@ -1,4 +1,41 @@
-// Fields of results, written from src/sim/result_fields.hpp: see result_documents_test.cpp.
+// Fields of results, written from src/sim/result_fields.hpp and src/report/result/run_fields.hpp: see
+// result_documents_test.cpp.
+
+export type Config = Record<string, string | number | boolean>;
+
+export interface StepInfo {
+  trace: string;
+  model: string;
+  dataset?: string;
+  progress?: number;
+  epoch?: number;
+  accuracy?: number;
+  loss?: number;
+  samples?: number;
+  recorded_share?: number;
+  left_out?: { name: string; type: string; macs: number | null }[];
+  batch: number;
+}
+
+export interface RunHead {
+  trace: string;
+  model: string;
+  dataset?: string;
+  progress?: number;
+  epoch?: number;
+  accuracy?: number;
+  loss?: number;
+  samples?: number;
+  recorded_share?: number;
+  left_out?: { name: string; type: string; macs: number | null }[];
+  batch: number;
+  arch: string;
+  base: string;
+  engine: "fast" | "functional";
+  seed: number;
+  config: Config;
+  baseline: { arch: string; config: Config } | null;
+}
 
 export interface Cycles {
   baseline_cycles: number;

@@ -6,7 +6,7 @@
 #include "base/text/csv.hpp"
 #include "base/text/text_table.hpp"
 #include "report/result/result_tables.hpp"
-#include "report/result/trace_info_json.hpp"
+#include "report/result/run_fields.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
@@ -139,7 +139,7 @@ Json totals_json(const PotentialTotals& totals) {
 
 Json trace_json(const Inspection& inspection) {
   const TracePotential& potential = inspection.potential;
-  Json object = trace_info_json(inspection.path, inspection.info, inspection.batch);
+  Json object = step_json(inspection.path, inspection.info, inspection.batch);
   object["zeros_by_macs"] = zeros_json(potential, potential.has_a_forward());
   Json& layers = object["layers"] = Json::array();
   for (const LayerPotential& layer : potential.layers) layers.push_back(layer_json(layer));

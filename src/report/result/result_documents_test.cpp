@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/text/json.hpp"
+#include "report/result/run_fields.hpp"
 #include "sim/result_fields.hpp"
 
 namespace lacuna {
@@ -23,7 +24,7 @@ std::string read_document(const std::string& path) {
 void check_document(const std::string& path, const std::string& wanted) {
   if (std::getenv("LACUNA_UPDATE") != nullptr) std::ofstream(LACUNA_SOURCE_DIR "/" + path) << wanted;
   EXPECT_TRUE(read_document(path) == wanted)
-      << path << " is not what src/sim/result_fields.hpp says: run this test with LACUNA_UPDATE=1";
+      << path << " is not what the tables of fields say: run this test with LACUNA_UPDATE=1";
 }
 
 // Cycles may be 0 or not known, and so is a ratio of them.
@@ -82,10 +83,69 @@ Json object_schema(const std::string& description) {
           {"properties", Json::object()}};
 }
 
+Json head_schema(const HeadField& field) {
+  switch (field.kind) {
+    case HeadKind::kText:
+      return {{"type", "string"}};
+    case HeadKind::kEngine:
+      return {{"enum", {"fast", "functional"}}};
+    case HeadKind::kNumber:
+      return {{"type", "number"}};
+    case HeadKind::kAmount:
+      return {{"type", "number"}, {"minimum", 0}};
+    case HeadKind::kShare:
+      return {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
+    case HeadKind::kCount:
+      return {{"type", "integer"}, {"minimum", 0}};
+    case HeadKind::kPositive:
+      return {{"type", "integer"}, {"minimum", 1}};
+    case HeadKind::kLeftOut:
+      return {{"type", "array"}, {"items", {{"$ref", "#/$defs/left_out"}}}};
+    case HeadKind::kConfig:
+      return {{"$ref", "#/$defs/config"}};
+    case HeadKind::kBaseline:
+      return {{"oneOf", {{{"$ref", "#/$defs/baseline"}}, {{"type", "null"}}}}};
+  }
+  return {};
+}
+
+// Calls each(field) for the fields of a step, or of a whole run.
+template <typename Each>
+void each_head(bool whole_run, const Each& each) {
+  RunResult run;
+  const auto visit = [&](const HeadField& field, const auto&) { each(field); };
+  whole_run ? each_run_field(run, visit) : each_step_field(run.trace, run.info, run.batch, visit);
+}
+
+// Puts the fields in front of those of the object that are not in the lists.
+void put_head(Json& object, bool whole_run) {
+  Json properties, required;
+  each_head(whole_run, [&](const HeadField& field) {
+    Json& schema = properties[std::string(field.name)] = head_schema(field);
+    schema["description"] = plain(field.meaning);
+    if (!field.optional) required.push_back(field.name);
+  });
+  for (const auto& [name, schema] : object["properties"].items()) {
+    if (properties.contains(name)) continue;
+    properties[name] = schema;
+    if (std::ranges::count(object["required"], Json(name)) > 0) required.push_back(name);
+  }
+  object["properties"] = properties;
+  object["required"] = required;
+}
+
+TEST(ResultDocuments, InspectSchema) {
+  const std::string path = "docs/schema/inspect-v1.schema.json";
+  Json schema = Json::parse(read_document(path));
+  put_head(schema["$defs"]["trace"], false);
+  check_document(path, schema.dump(2) + "\n");
+}
+
 TEST(ResultDocuments, Schema) {
   const std::string path = "docs/schema/result-v2.schema.json";
   Json schema = Json::parse(read_document(path));
   Json& definitions = schema["$defs"];
+  put_head(definitions["run"], true);
   definitions["op"] = object_schema("an operation of a layer, of the samples recorded");
   add_fields(definitions["op"], kOpFields);
   definitions["activity"] = object_schema(
@@ -131,6 +191,16 @@ std::string table(const Fields& fields) {
   return text;
 }
 
+std::string head_table() {
+  std::string text = "| field | meaning |\n|---|---|\n";
+  each_head(true, [&](const HeadField& field) {
+    const bool told = field.meaning.find("absent") != std::string_view::npos;
+    text += fmt::format("| `{}` | {}{} |\n", field.name, field.meaning,
+                        field.optional && !told ? "; absent if not known" : "");
+  });
+  return text;
+}
+
 void replace_part(std::string& document, const std::string& name, const std::string& part) {
   const std::string begin = fmt::format("<!-- fields of {} -->\n", name);
   const std::string end = "<!-- end of fields -->\n";
@@ -145,6 +215,7 @@ void replace_part(std::string& document, const std::string& name, const std::str
 TEST(ResultDocuments, Tables) {
   const std::string path = "docs/output.md";
   std::string document = read_document(path);
+  replace_part(document, "a run", head_table());
   replace_part(document, "an operation", table(kOpFields));
   replace_part(document, "an activity", table(kActivityFields));
   check_document(path, document);
@@ -184,12 +255,40 @@ std::string interface(const std::string& name, const Fields& fields, bool of_tot
   return text + "}\n";
 }
 
+std::string head_type(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kText:
+      return "string";
+    case HeadKind::kEngine:
+      return R"("fast" | "functional")";
+    case HeadKind::kLeftOut:
+      return "{ name: string; type: string; macs: number | null }[]";
+    case HeadKind::kConfig:
+      return "Config";
+    case HeadKind::kBaseline:
+      return "{ arch: string; config: Config } | null";
+    default:
+      return "number";
+  }
+}
+
+std::string head_interface(const std::string& name, bool whole_run) {
+  std::string text = fmt::format("\nexport interface {} {{\n", name);
+  each_head(whole_run, [&](const HeadField& field) {
+    text += fmt::format("  {}{}: {};\n", field.name, field.optional ? "?" : "", head_type(field.kind));
+  });
+  return text + "}\n";
+}
+
 TEST(ResultDocuments, Types) {
-  check_document(
-      "web/src/result_fields.ts",
-      "// Fields of results, written from src/sim/result_fields.hpp: see result_documents_test.cpp.\n" +
-          interface("Cycles", kOpFields, true) + interface("OpResult", kOpFields) +
-          interface("Activity", kActivityFields) + interface("Efficiencies", kEnergyFields));
+  check_document("web/src/result_fields.ts",
+                 "// Fields of results, written from src/sim/result_fields.hpp and "
+                 "src/report/result/run_fields.hpp: see\n"
+                 "// result_documents_test.cpp.\n\n"
+                 "export type Config = Record<string, string | number | boolean>;\n" +
+                     head_interface("StepInfo", false) + head_interface("RunHead", true) +
+                     interface("Cycles", kOpFields, true) + interface("OpResult", kOpFields) +
+                     interface("Activity", kActivityFields) + interface("Efficiencies", kEnergyFields));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "report/result/result_json.hpp"
 
 #include "base/text/json.hpp"
-#include "report/result/trace_info_json.hpp"
+#include "report/result/run_fields.hpp"
 #include "sim/result_fields.hpp"
 
 namespace lacuna {
@@ -63,15 +63,7 @@ Json totals_json(const Totals& totals) {
 }
 
 Json run_json(const RunResult& run, const RunEnergy* energy, bool energy_layers) {
-  Json object = trace_info_json(run.trace, run.info, run.batch);
-  object["arch"] = run.arch;
-  object["base"] = run.base;
-  object["engine"] = run.engine;
-  object["seed"] = run.seed;
-  object["config"] = config_json(run.config);
-  object["baseline"] = run.baseline
-                           ? Json{{"arch", run.baseline->arch}, {"config", config_json(run.baseline->config)}}
-                           : Json();
+  Json object = run_head_json(run);
   object["layers"] = layers_json(run);
   object["total"] = totals_json(run.total());
   if (energy != nullptr && !energy->layers.empty()) {
@@ -89,21 +81,6 @@ Json cycles_json(const CycleComparison& cycles) {
   Json object;
   for (const OpField& field : kOpFields) {
     if (field.total != nullptr) object[std::string(field.name)] = number_json(field.total(cycles));
-  }
-  return object;
-}
-
-Json config_json(const std::vector<ConfigValue>& config) {
-  Json object = Json::object();
-  for (const ConfigValue& entry : config) {
-    Json& value = object[entry.name];
-    if (entry.kind == ParamSpec::Kind::kText) {
-      value = entry.value;
-    } else if (entry.kind == ParamSpec::Kind::kFlag) {
-      value = entry.value == "on";
-    } else {
-      value = Json::parse(entry.value);
-    }
   }
   return object;
 }

@@ -15,8 +15,6 @@ namespace lacuna {
 
 inline constexpr int kResultSchema = 2;
 
-// A resolved configuration as one object.
-Json config_json(const std::vector<ConfigValue>& config);
 // The fields of totals.
 Json cycles_json(const CycleComparison& cycles);
 

@@ -7,7 +7,7 @@
 #include "base/io/untrusted_json.hpp"
 #include "report/result/json_reader.hpp"
 #include "report/result/result_json.hpp"
-#include "report/result/trace_info_json.hpp"
+#include "report/result/run_fields.hpp"
 #include "sim/result_fields.hpp"
 
 namespace lacuna {
@@ -16,26 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kRemedy = "write it again with 'lacuna simulate --json'";
-
-std::vector<ConfigValue> read_config(const JsonReader& run) {
-  const json& config = run.get("config");
-  if (!config.is_object()) run.fail("'config' is not an object");
-  std::vector<ConfigValue> values;
-  for (const auto& [name, value] : config.items()) {
-    if (value.is_string()) {
-      values.push_back({name, value.get<std::string>(), ParamSpec::Kind::kText});
-    } else if (value.is_boolean()) {
-      values.push_back({name, value.get<bool>() ? "on" : "off", ParamSpec::Kind::kFlag});
-    } else if (value.is_number_integer()) {
-      values.push_back({name, value.dump(), ParamSpec::Kind::kInteger});
-    } else if (value.is_number()) {
-      values.push_back({name, fmt::format("{}", value.get<double>()), ParamSpec::Kind::kNumber});
-    } else {
-      run.fail(fmt::format("'config': {} is neither a number nor text nor a flag", quote_name(name)));
-    }
-  }
-  return values;
-}
 
 template <typename AnyField>
 std::string_view read_word(const JsonReader& source, const AnyField& field) {
@@ -127,29 +107,10 @@ std::optional<StoredEnergy> read_energy(const JsonReader& run) {
   return energy;
 }
 
-// The part of the baseline that files describe; null if the machine is its own.
-std::shared_ptr<RunResult> read_baseline(const JsonReader& source) {
-  if (source.get("baseline").is_null()) return nullptr;
-  const JsonReader at = source.object("baseline");
-  auto baseline = std::make_shared<RunResult>();
-  baseline->arch = baseline->base = at.text("arch");
-  baseline->config = read_config(at);
-  return baseline;
-}
-
 RunResult read_run(const JsonReader& source) {
   RunResult run;
-  run.trace = source.text("trace");
-  run.info = read_trace_info(source);
-  run.batch = source.count("batch");
-  run.arch = source.text("arch");
-  run.base = source.text("base");
-  run.engine = source.text("engine");
-  const json& seed = source.get("seed");
-  if (!seed.is_number_unsigned()) source.fail("'seed' is not an integer from 0");
-  run.seed = seed.get<std::uint64_t>();
-  run.config = read_config(source);
-  const std::shared_ptr<RunResult> baseline = read_baseline(source);
+  read_run_head(source, run);
+  const auto baseline = run.baseline ? std::make_shared<RunResult>(*run.baseline) : nullptr;
   const json& layers = source.list("layers");
   std::set<std::string> seen;
   for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -7,7 +7,7 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
-#include "report/result/trace_info_json.hpp"
+#include "report/result/run_fields.hpp"
 #include "report/testing/example_runs.hpp"
 
 namespace lacuna {
@@ -39,7 +39,7 @@ TEST(Coverage, WhatIsNotKnownIsSaid) {
   info.recorded_share.reset();
   EXPECT_EQ(coverage_text(info), "a part of the network left out: x? (Custom)");
   EXPECT_EQ(total_coverage(info), ", of a part of the network");
-  EXPECT_EQ(trace_info_json("t", info, 1)["left_out"].dump(),
+  EXPECT_EQ(step_json("t", info, 1)["left_out"].dump(),
             R"([{"name":"x\u001b","type":"Custom","macs":null}])");
   // Nearly all is not all.
   info = partial();

@@ -12,7 +12,7 @@
 #include "base/version.hpp"
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"
-#include "report/result/result_json.hpp"
+#include "report/result/run_fields.hpp"
 #include "sim/catalog/choose_machines.hpp"
 
 namespace lacuna::sweep {
