@@ -17,18 +17,7 @@ export interface StepInfo {
   batch: number;
 }
 
-export interface RunHead {
-  trace: string;
-  model: string;
-  dataset?: string;
-  progress?: number;
-  epoch?: number;
-  accuracy?: number;
-  loss?: number;
-  samples?: number;
-  recorded_share?: number;
-  left_out?: { name: string; type: string; macs: number | null }[];
-  batch: number;
+export interface RunHead extends StepInfo {
   arch: string;
   base: string;
   engine: "fast" | "functional";

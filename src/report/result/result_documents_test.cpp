@@ -5,6 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "base/text/json.hpp"
@@ -272,10 +273,20 @@ std::string head_type(HeadKind kind) {
   }
 }
 
-std::string head_interface(const std::string& name, bool whole_run) {
-  std::string text = fmt::format("\nexport interface {} {{\n", name);
-  each_head(whole_run, [&](const HeadField& field) {
+// A step, and what a run has besides.
+std::string head_interfaces() {
+  std::set<std::string_view> of_step;
+  std::string text = "\nexport interface StepInfo {\n";
+  const auto add = [&](const HeadField& field) {
     text += fmt::format("  {}{}: {};\n", field.name, field.optional ? "?" : "", head_type(field.kind));
+  };
+  each_head(false, [&](const HeadField& field) {
+    of_step.insert(field.name);
+    add(field);
+  });
+  text += "}\n\nexport interface RunHead extends StepInfo {\n";
+  each_head(true, [&](const HeadField& field) {
+    if (!of_step.contains(field.name)) add(field);
   });
   return text + "}\n";
 }
@@ -286,9 +297,9 @@ TEST(ResultDocuments, Types) {
                  "src/report/result/run_fields.hpp: see\n"
                  "// result_documents_test.cpp.\n\n"
                  "export type Config = Record<string, string | number | boolean>;\n" +
-                     head_interface("StepInfo", false) + head_interface("RunHead", true) +
-                     interface("Cycles", kOpFields, true) + interface("OpResult", kOpFields) +
-                     interface("Activity", kActivityFields) + interface("Efficiencies", kEnergyFields));
+                     head_interfaces() + interface("Cycles", kOpFields, true) +
+                     interface("OpResult", kOpFields) + interface("Activity", kActivityFields) +
+                     interface("Efficiencies", kEnergyFields));
 }
 
 }  // namespace
