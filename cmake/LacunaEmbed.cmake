@@ -34,7 +34,7 @@ function(lacuna_embed)
   endif()
   file(GENERATE OUTPUT ${source} CONTENT
 "// Made by lacuna_embed().
-#include \"base/embedded_file.hpp\"
+#include \"base/io/embedded_file.hpp\"
 ${blocks}${symbols}namespace ${ARG_NAMESPACE} {
 std::span<const EmbeddedFile> ${ARG_FUNCTION}();
 std::span<const EmbeddedFile> ${ARG_FUNCTION}() {

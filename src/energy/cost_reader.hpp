@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/io/yaml/yaml_reader.hpp"
 #include "energy/cost_table.hpp"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "energy/cost_reader.hpp"

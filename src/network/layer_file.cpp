@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 

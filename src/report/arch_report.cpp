@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/text/json.hpp"
 #include "base/version.hpp"
 

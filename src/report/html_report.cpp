@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <span>
 
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/text/json.hpp"
 #include "base/version.hpp"
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/io/yaml/yaml_reader.hpp"
 #include "base/memory.hpp"
 #include "base/text/quote.hpp"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/text/csv.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/io/output_file.hpp"
 #include "base/text/quote.hpp"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <string_view>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "cli/manual/command_tree.hpp"
 #include "cli/terminal/terminal.hpp"
 

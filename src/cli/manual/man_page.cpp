@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <string_view>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/version.hpp"
 #include "cli/manual/command_tree.hpp"
 

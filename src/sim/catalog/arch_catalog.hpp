@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 #include "sim/catalog/arch_config.hpp"
 #include "sim/catalog/registry.hpp"
 

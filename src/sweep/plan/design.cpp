@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/io/embedded_file.hpp"
 #include "base/io/sha256/sha256.hpp"
 #include "base/version.hpp"
 #include "energy/energy.hpp"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <type_traits>
 
-#include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/io/embedded_file.hpp"
 #include "sweep/store/result_columns.hpp"
 #include "sweep/store/schema_guard.hpp"
 

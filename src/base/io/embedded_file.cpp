@@ -1,4 +1,4 @@
-#include "base/embedded_file.hpp"
+#include "base/io/embedded_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
