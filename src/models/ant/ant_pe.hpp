@@ -23,6 +23,7 @@ class AntPe final : public outer_product::ProcessingElement {
                      const OutputPlane& output) const override;
   std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const override;
   std::unique_ptr<outer_product::ImageSets> image_sets(const IndexMap& map) const override;
+  bool every_pair_takes_cycles() const override { return config_.empty_cost > 0; }
   bool needs_starts() const override { return true; }
   std::int64_t search_window() const override { return config_.window; }
 

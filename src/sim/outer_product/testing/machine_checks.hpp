@@ -69,6 +69,7 @@ inline std::vector<Settings> varied_settings(const std::string& name) {
       {{"n", "8"}, {"multipliers", "4096"}},
       {{"arithmetic", "bfloat16"}},
   };
+  if (name == "ant") all.push_back({{"empty_cost", "0"}, {"fill_scope", "pair"}});
   if (name != "scnn") return all;
   const Settings packed{{"mapping", "scnn-tiles"}, {"kernel_vectors", "group"}};
   for (const Settings& more : {Settings{},
