@@ -5,6 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <latch>
 #include <limits>
 #include <memory>
 #include <set>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
@@ -157,6 +159,27 @@ TEST(Parallel, EveryItemOnceAndNested) {
     });
     for (const auto& hit : hits) EXPECT_EQ(hit.load(), 1);
   }
+}
+
+// GCC's runtime runs a loop of more than 64 tasks per thread on one thread.
+TEST(Parallel, LongLoopsUseEveryThread) {
+  constexpr int kThreads = 2;
+  std::latch all(kThreads);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::atomic<bool> met = true;
+  with_threads(kThreads, [&] {
+    parallel_for(1000 * kThreads, 1, [&](std::size_t) {
+      thread_local bool here = false;
+      if (std::exchange(here, true)) return;
+      all.count_down();
+      while (!all.try_wait()) {
+        if (std::chrono::steady_clock::now() < deadline) continue;
+        met = false;
+        return;
+      }
+    });
+  });
+  EXPECT_TRUE(met) << "one thread ran all items";
 }
 
 TEST(Parallel, ExceptionsComeOut) {
