@@ -62,6 +62,7 @@ struct FigureTable {
   std::string unit;       // of all its numbers: "x", "%"
   int digits = 2;         // after the point, in tables
   Chart chart = Chart::kBars;
+  bool drawn = false;  // its masks are drawn to a number of the paper: what it shows is the machine alone
   std::vector<std::string> rows = {};  // in the order of first use
   std::vector<std::string> columns = {};
   std::vector<Cell> cells = {};

@@ -30,13 +30,15 @@ struct Grade {
   int near = 0, far = 0, apart = 0;  // numbers
   int hold = 0, fail = 0;            // statements
   int circular = 0;
+  int drawn = 0, drawn_near = 0;  // of the numbers, and of the near ones: FigureTable::drawn
 
-  void add(Verdict verdict);
+  void add(Verdict verdict, bool is_drawn);
   int numbers() const { return near + far + apart; }
   int statements() const { return hold + fail; }
   // Exit code of `--against-paper`: 0 if all numbers are near and all statements hold, 3 if no number is
   // apart and all statements hold, else 4.
   int exit_code() const { return apart + fail > 0 ? 4 : far > 0 ? 3 : 0; }
+  std::string exit_text() const;  // says why
   // "Of 48 numbers, 21 are within 5 % of the papers', ..."
   std::string text() const;
 };

@@ -62,7 +62,7 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
         output.traces.push_back(trace);
     }
   }
-  // Figures that are timed take minutes, all simulated ones together one at most.
+  // Figures that are timed take minutes, all simulated ones together two.
   constexpr double kTimedPart = 0.8;
   const double simulated = timed == 0 ? 1 : keys.empty() ? 0 : 1 - kTimedPart;
   runs.simulate(keys, threads,

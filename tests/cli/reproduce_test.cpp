@@ -96,13 +96,19 @@ TEST_F(ReproduceTest, MovedNumberExitsWithOneAndIsNamed) {
 
 TEST_F(ReproduceTest, AgainstThePaperTheDistanceIsTheExitCode) {
   // The area of Table 3 is made of the paper's numbers, but for the ratio of the whole chip.
-  EXPECT_EQ(reproduce({"table3", "--against-paper"}).exit_code, 4);
+  const ProgramResult apart = reproduce({"table3", "--against-paper"});
+  EXPECT_EQ(apart.exit_code, 4);
+  EXPECT_NE(apart.out.find("exits with 4, since 1 number is more than 20 % away"), std::string::npos)
+      << apart.out;
   replace(file("papers/tensordash.yaml"), "chip_area: {value: 1.0005", "chip_area: {value: 1.0046");
-  EXPECT_EQ(reproduce({"table3", "--against-paper"}).exit_code, 3);  // 8 % of the effect
+  const ProgramResult far = reproduce({"table3", "--against-paper"});
+  EXPECT_EQ(far.exit_code, 3);  // 8 % of the effect
+  EXPECT_NE(far.out.find("exits with 3, since 1 number is more than 5 % away"), std::string::npos) << far.out;
   replace(file("papers/tensordash.yaml"), "chip_area: {value: 1.0046", "chip_area: {value: 1.0042");
   const ProgramResult near = reproduce({"table3", "--against-paper"});
   EXPECT_EQ(near.exit_code, 0);
   EXPECT_NE(near.out.find("1 of our 1 number is"), std::string::npos) << near.out;
+  EXPECT_NE(near.out.find("all numbers are within 5 %"), std::string::npos) << near.out;
   EXPECT_EQ(reproduce({"table3"}).exit_code, 0);
 }
 

@@ -74,7 +74,10 @@ void run_reproduce(const ReproduceOptions& options) {
     return;
   }
   if (result.moved.empty()) {
-    if (const int code = grade_of(result).exit_code(); options.against_paper && code != 0) exit_with(code);
+    if (!options.against_paper) return;
+    const Grade grade = grade_of(result);
+    if (!quiet) print_text("\n" + grade.exit_text() + "\n");
+    if (grade.exit_code() != 0) exit_with(grade.exit_code());
     return;
   }
   if (!quiet) {
@@ -112,7 +115,7 @@ void add_reproduce_command(CLI::App& app) {
       "Exit with 3 if a number is more than 5 % from the paper's, with 4 if one is more than 20 % away "
       "or a statement of the paper does not hold");
   add_threads_option(command, options.threads, "Results do not depend on it");
-  add_examples(command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
+  add_examples(command, {{"lacuna reproduce", "everything that is simulated, in two minutes"},
                          {"lacuna reproduce fig13 table3", "two of them"},
                          {"lacuna reproduce --html figures.html", "the same in pictures"},
                          {"lacuna reproduce sparsetrain --timed", "on this machine's CPU"},

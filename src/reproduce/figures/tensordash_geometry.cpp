@@ -34,7 +34,8 @@ FigureResult make_fig17(const FigureInputs& in) {
       .title = "Mean of the eight with masks drawn for the potential of 3x of the paper's Fig. 1",
       .row_title = "zeros",
       .unit = "x",
-      .chart = Chart::kNone};
+      .chart = Chart::kNone,
+      .drawn = true};
   const char* const zeros[] = {"clustered as in our traces", "independent"};
   for (const bool independent : {false, true}) {
     for (const char* rows : {"1", "4", "16"}) {

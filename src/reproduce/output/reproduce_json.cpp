@@ -93,7 +93,9 @@ std::string reproduction_json(const Reproduction& reproduction) {
                         {"apart", grade.apart},
                         {"hold", grade.hold},
                         {"fail", grade.fail},
-                        {"circular", grade.circular}}},
+                        {"circular", grade.circular},
+                        {"drawn", grade.drawn},
+                        {"drawn_near", grade.drawn_near}}},
                       {"figures", std::move(figures)},
                       {"moved", std::move(moved)}};
   return document.dump(1) + "\n";
