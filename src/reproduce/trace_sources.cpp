@@ -141,10 +141,12 @@ Trace by_positions(const Trace& trace) {
   return builder.build();
 }
 
-// The share of zeros that gives a network the potential of [TensorDash Fig. 1] if all tensors but the image
-// have it. What borders of images leave out counts as skipped, as it does there.
-double paper_share(const Trace& trace) {
-  constexpr double kPotentialOfPaper = 3;
+// The potential of [TensorDash Fig. 1] that masks are drawn to: its mean, or the least that any model has.
+double potential_of_paper(const std::string& variant) { return variant == "least" ? 1.5 : 3; }
+
+// The share of zeros that gives a network a potential if all tensors but the image have it. What borders of
+// images leave out counts as skipped, as it does in the figure.
+double share_for(const Trace& trace, double wanted) {
   SyntheticSpec dense;
   dense.info = trace.info();
   for (const Layer& layer : trace.layers()) {
@@ -155,7 +157,7 @@ double paper_share(const Trace& trace) {
   const LayerPotential& first = potential.layers.front();
   const double image = first.ops.front().macs.remaining * first.batch_scale;
   const Potential& all = potential.per_batch.all;
-  return 1 - (all.macs / kPotentialOfPaper - image) / (all.remaining - image);
+  return 1 - (all.macs / wanted - image) / (all.remaining - image);
 }
 
 // The layers of a trace with drawn zeros in A and G; the image and the weights stay. A_forward is left out.
@@ -163,7 +165,7 @@ Trace drawn(const Trace& trace, const std::string& variant, std::uint64_t seed) 
   // Factor of zeros : non-zeros that brings the mean potential of the eight traces to 3x (figure fig13, table
   // gap).
   constexpr double kMoreZeros = 1.3;
-  const double share = paper_share(trace);
+  const double share = share_for(trace, potential_of_paper(variant));
   SyntheticSpec spec;
   spec.name = trace.path();
   spec.seed = seed;
@@ -177,7 +179,7 @@ Trace drawn(const Trace& trace, const std::string& variant, std::uint64_t seed) 
         return variant == "own" || variant == "level" ? ZeroSpec::recorded(tensor.mask) : ZeroSpec::dense();
       if (variant == "uniform") return ZeroSpec::uniform(share);
       double zeros = share;
-      if (variant != "paper") {
+      if (variant != "paper" && variant != "least") {
         const double more = variant == "level" ? kMoreZeros : 1;
         zeros = more * tensor.zero_share() / (1 + (more - 1) * tensor.zero_share());
       }

@@ -7,7 +7,8 @@
 //   drawn:own:7:vgg16_p100    its layers, with masks drawn to its shares of zeros and its clustering; seed.
 //                             `level`: more zeros, in all networks alike, so that the mean potential is the
 //                             3x of [TensorDash Fig. 1]; `paper`: the same share in each layer, for a
-//                             potential of 3x; `uniform`: that without clustering
+//                             potential of 3x; `least`: for the 1.5x that no model is below; `uniform`: as
+//                             `paper`, without clustering
 //   imagenet:vgg16:measured:7 a network with the zeros of a whole training (data/papers/imagenet_zeros);
 //                             clustering, seed. ResNet-34 clusters as our ResNet-18
 //   inference:vgg16:published:7  a pruned network (inference_networks.hpp); its densities (`clustered`: in

@@ -36,6 +36,11 @@ double speedup_of(const Runs& runs, const std::string& trace, const std::string&
   return (op ? totals.of(*op) : totals.all).speedup();
 }
 
+double potential_of(const Runs& runs, const std::string& trace, std::optional<Operation> op) {
+  const PotentialTotals& totals = runs.potential(trace).per_batch;
+  return (op ? totals.ops[*op] : totals.all).speedup().value_or(0);
+}
+
 Column speedup_column(const Runs& runs, const Variant& variant) {
   return {variant.title, [&runs, variant](const std::string& trace) {
             return speedup_of(runs, trace, variant.arch, variant.settings, variant.op);

@@ -47,6 +47,8 @@ struct Variant {
 
 double speedup_of(const Runs& runs, const std::string& trace, const std::string& arch,
                   const Settings& settings, std::optional<Operation> op = std::nullopt);
+// All MACs / those whose targeted operand is not zero, of the batch.
+double potential_of(const Runs& runs, const std::string& trace, std::optional<Operation> op = std::nullopt);
 Column speedup_column(const Runs& runs, const Variant& variant);
 std::vector<Column> speedup_columns(const Runs& runs, const std::vector<Variant>& variants);
 

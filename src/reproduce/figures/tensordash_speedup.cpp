@@ -5,6 +5,7 @@
 
 #include "reproduce/figure.hpp"
 #include "reproduce/figures/models.hpp"
+#include "reproduce/figures/stand_ins.hpp"
 #include "reproduce/paper_values.hpp"
 #include "reproduce/runs.hpp"
 
@@ -13,11 +14,6 @@ namespace {
 
 const Settings kOneTile{{"tiles", "1"}};
 constexpr int kSeeds = 2;  // of drawn masks; their means differ by less than 0.01
-
-double potential_of(const Runs& runs, const std::string& trace, std::optional<Operation> op = std::nullopt) {
-  const PotentialTotals& totals = runs.potential(trace).per_batch;
-  return (op ? totals.ops[*op] : totals.all).speedup().value_or(0);
-}
 
 Column potential_column(const Runs& runs, std::optional<Operation> op) {
   return {operation_title(op),
@@ -186,6 +182,7 @@ FigureResult make_fig13(const FigureInputs& in) {
                speedup_columns(runs, {{"memory=ideal", "tensordash", {}},
                                       {"memory=modelled", "tensordash", waits},
                                       {"modelled, transposed=all", "tensordash", transposes_all}}));
+  const FigureTable stand_ins = stand_ins_table(runs);
   const FigureTable gap = gap_table(in);
   const auto share = [&](std::size_t row) { return gap.at(gap.rows[row], "share of the gap"); };
   const Reason reason{
@@ -222,7 +219,7 @@ FigureResult make_fig13(const FigureInputs& in) {
   };
   least.set("one tile", "least", smallest(kOneTile), "fig13.least")
       .set("16 tiles", "least", smallest({}), "fig13.least");
-  return {{table, memory, gap, clustering_table(runs),
+  return {{table, stand_ins, memory, gap, clustering_table(runs),
            whole_trainings("Speedup with the zeros of whole trainings, one tile",
                            [&](const std::string& trace, std::optional<Operation> op) {
                              return speedup_of(runs, trace, "tensordash", kOneTile, op);
@@ -231,6 +228,7 @@ FigureResult make_fig13(const FigureInputs& in) {
           {"Empty lanes (the first layer's 3 channels in 16 lanes, ends of A*G's rows) are skipped as if "
            "they were zeros; 'from zeros' leaves out what they give. tensordash-2019: the rules of the "
            "authors' early simulator, one tile.",
+           stand_ins_note(stand_ins),
            "Table memory: section 4 has a model for DRAM's latency, and does not say whether the speedups "
            "wait for it. transposed=all: A in A*G comes through transposers too, which section 3.4 does not "
            "say (A13).",
@@ -327,6 +325,27 @@ Reason pruned_reason(const FigureTable& pruned, const std::string& model, const 
            fmt::format("pruned/{}/A*G", first), fmt::format("pruned/{}/A*G", row)}};
 }
 
+// Which rows have no range, and how far the samples of the others are apart.
+std::string ranges_note(const FigureTable& table) {
+  std::vector<std::string> single;
+  double apart = 0;
+  for (const std::string& row : table.rows) {
+    bool ranged = false;
+    for (const Cell& cell : table.cells) {
+      if (cell.row != row || !cell.range) continue;
+      ranged = true;
+      apart = std::max(apart, (cell.range->high - cell.range->low) / 2 / cell.ours);
+    }
+    if (!ranged) single.push_back(row);
+  }
+  return fmt::format(
+      "Ranges: one sample per point was recorded of {}, so that they have none; parts of one sample would "
+      "say "
+      "how its layers and positions differ, not how samples do. The halves of the other rows' samples are at "
+      "most {:.1f} % from their mean. Tables pruned and side_effects are of one sample as well.",
+      fmt::join(single, ", "), 100 * apart);
+}
+
 FigureResult make_fig14(const FigureInputs& in) {
   const Runs& runs = in.runs;
   FigureTable table{.id = "speedup",
@@ -360,7 +379,8 @@ FigureResult make_fig14(const FigureInputs& in) {
   return {{table, pruned, side_effects(pruned), shape},
           {"Each row is one training run. img2txt was recorded at three moments. The methods keep the number "
            "of non-zero weights: they do not prune more at the start and give weights back, which is the "
-           "paper's reason for its decline."}};
+           "paper's reason for its decline.",
+           ranges_note(table)}};
 }
 
 }  // namespace
