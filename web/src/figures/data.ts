@@ -48,7 +48,9 @@ export interface Figure {
   notes: string[];
 }
 export interface Moved { key: string; recorded: number | null; now: number | null }
-export interface Reproduction { figures: Figure[]; moved: Moved[] }
+// Comparisons by verdict; `drawn`: of the numbers, those of masks drawn to a number of the paper.
+export interface Grade { near: number; far: number; apart: number; hold: number; fail: number; circular: number; drawn: number; drawn_near: number }
+export interface Reproduction { grade: Grade; figures: Figure[]; moved: Moved[] }
 
 // A difference from the paper above this has a reason.
 export const large = 0.05;

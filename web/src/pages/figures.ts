@@ -12,8 +12,10 @@ import { fixed, plainPage, type PageKind } from "./page";
 function figuresAnswer(result: Reproduction): Answer {
   const all = result.figures.flatMap(compared);
   const counted = all.filter(isCounted);
-  const good = counted.filter(agrees);
-  const far = counted.length - good.length;
+  const grade = result.grade;
+  const numbers = grade.near + grade.far + grade.apart;
+  const statements = grade.hold + grade.fail;
+  const others = numbers - grade.near + grade.fail;
   const circular = all.length - counted.length;
   const papers = [...new Set(result.figures.map((figure) => figure.paper))];
   const print = papers.length === 1 ? "paper prints" : "papers print";
@@ -22,15 +24,19 @@ function figuresAnswer(result: Reproduction): Answer {
   const simulated = result.figures.length - timed;
   const sentences = [
     counted.length === 0 ? `The ${print} no number to compare with.`
-      : far === 0 ? `${counted.length === 1 ? "The one number" : `All ${counted.length} numbers`} that the ${print} ${counted.length === 1 ? "comes" : "come"} out within 5\u00a0%.`
-      : `${good.length} of the ${counted.length} numbers that the ${print} come out within 5\u00a0%; ${far === 1 ? "the other one has its" : `each of the other ${far} has its`} measured reason below.`,
+      : [
+        numbers > 0 && `${grade.near} of the ${numbers} numbers that the ${print} come out within 5\u00a0%`,
+        statements > 0 && `${grade.hold} of ${statements} statements and bounds hold`,
+        others > 0 && `${others === 1 ? "the other one has its" : `each of the other ${others} has its`} measured reason below`,
+      ].filter(Boolean).join("; ") + ".",
+    grade.drawn > 0 && `${grade.drawn} of the ${numbers} and ${grade.drawn_near} of the ${grade.near} are of masks drawn to a potential that the paper gives.`,
     [
       simulated > 0 && (moved === 0 ? "Every simulated number is what the repository records." : `${moved} simulated ${moved === 1 ? "number has" : "numbers have"} moved from what the repository records.`),
       timed > 0 && "SparseTrain's networks were timed on this machine.",
     ].filter(Boolean).join(" "),
   ];
   return {
-    sentences: sentences.filter(Boolean),
+    sentences: sentences.filter((one): one is string => Boolean(one)),
     numbers: [
       ...papers.flatMap((paper) => {
         const own = counted.filter((one) => one.figure.paper === paper);
