@@ -57,8 +57,9 @@ install_packages() {
   local log
   log=$(mktemp)
   export DEBIAN_FRONTEND=noninteractive
+  # Waits for an apt that is at work already.
   if ! { "${as_root[@]}" apt-get update -qq &&
-    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
     printf 'installing failed; these packages are needed: %s\n' "${missing[*]}" >&2
