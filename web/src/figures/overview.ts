@@ -9,13 +9,13 @@ interface Mark { id: string; index: number; value: number; colour: string; all: 
 // Differences beyond are counted at the edge, with an arrow.
 const edge = 0.4;
 
-// "TensorDash is at most 18 % away, ANT up to 1,519 %"
+// "TensorDash at most 18 % away, ANT up to 1,519 %"
 function furthest(all: Compared[]): string {
   const papers = [...new Set(all.map((one) => one.figure.paper))];
   return papers.map((paper) => {
     const most = Math.ceil(100 * Math.max(...all.filter((one) => one.figure.paper === paper).map((one) => Math.abs(one.cell.difference!))));
-    return `${paper} ${most <= 100 * edge ? "is at most" : "up to"} ${most.toLocaleString("en")} %`;
-  }).join(", ").replace(" %", " % away");
+    return `${paper} ${most <= 100 * edge ? "at most" : "up to"} ${most.toLocaleString("en")}\u00a0%`;
+  }).join(", ").replace("\u00a0%", "\u00a0% away");
 }
 
 export function overviewPicture(figures: Figure[], open: (figure: number) => void): Picture | null {
@@ -51,8 +51,8 @@ export function overviewPicture(figures: Figure[], open: (figure: number) => voi
       const radius = (mark: Mark): number => Math.min(row / 2 - 1, 3.9 * Math.sqrt(mark.all.length));
       const plot = Plot.plot({
         width, height: 8 + shown.length * row + 42, marginLeft: left, marginRight: right, marginTop: 8, marginBottom: 42,
-        x: { domain: [-edge, edge], label: "difference from the paper (%)", labelAnchor: "center", labelArrow: "none", grid: true, ticks: width < 560 ? 5 : 9, tickFormat: (value: number) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.round(100 * Math.abs(value))}` },
-        y: { domain: shown.map((one) => one.id), label: null, tickSize: 0, padding: 0 },
+        x: { domain: [-edge, edge], insetLeft: beyond.some((one) => one.sign < 0) ? 34 : 0, label: "difference from the paper (%)", labelAnchor: "center", labelArrow: "none", grid: true, ticks: width < 560 ? 5 : 9, tickFormat: (value: number) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.round(100 * Math.abs(value))}` },
+        y: { domain: shown.map((one) => one.id), label: null, tickSize: 0, padding: 0.5 },
         r: { type: "identity" },
         marks: [
           Plot.rectX([0], { x1: -large, x2: large, fill: "var(--zeros)", fillOpacity: 0.13 }),
@@ -60,7 +60,7 @@ export function overviewPicture(figures: Figure[], open: (figure: number) => voi
           Plot.ruleY(shown.slice(1), { y: "id", dy: -row / 2, stroke: "var(--line)" }),
           Plot.dot(marks, { x: "value", y: "id", r: radius, fill: "colour", fillOpacity: 0.85, stroke: "var(--card)", strokeWidth: 0.9 }),
           Plot.text(beyond.filter((one) => one.sign > 0), { x: "value", y: "id", text: (one) => `→ ${one.all.length}`, fill: "colour", fontWeight: 700, fontSize: 13, textAnchor: "start", dx: 8 }),
-          Plot.text(beyond.filter((one) => one.sign < 0), { x: "value", y: "id", text: (one) => `← ${one.all.length}`, fill: "colour", fontWeight: 700, fontSize: 13, textAnchor: "start", dx: 3, stroke: "var(--card)", strokeWidth: 4 }),
+          Plot.text(beyond.filter((one) => one.sign < 0), { x: "value", y: "id", text: (one) => `← ${one.all.length}`, fill: "colour", fontWeight: 700, fontSize: 13, textAnchor: "start", dx: -31 }),
         ],
       }) as SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };
       const [x, y] = [plot.scale("x")!, plot.scale("y")!];
@@ -74,7 +74,7 @@ export function overviewPicture(figures: Figure[], open: (figure: number) => voi
         return { x: cx, y: cy, box: [cx - before, cy - 12, cx + after, cy + 12], lines: lines(mark), layer: mark.index };
       };
       addHover(plot, "Difference of every number from the paper's. Arrow keys move between marks, Enter opens the figure.",
-        [...marks.map((mark) => spot(mark, Math.max(5, radius(mark)), Math.max(5, radius(mark)))), ...beyond.map((mark) => spot(mark, mark.sign < 0 ? 0 : -4, mark.sign < 0 ? 34 : 48))], open);
+        [...marks.map((mark) => spot(mark, Math.max(5, radius(mark)), Math.max(5, radius(mark)))), ...beyond.map((mark) => spot(mark, mark.sign < 0 ? 34 : -4, mark.sign < 0 ? -4 : 48))], open);
       return plot;
     },
   };

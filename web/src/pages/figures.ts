@@ -40,7 +40,7 @@ function figuresAnswer(result: Reproduction): Answer {
     numbers: [
       ...papers.flatMap((paper) => {
         const own = counted.filter((one) => one.figure.paper === paper);
-        return own.length === 0 ? [] : [{ label: paper, value: `${own.filter(agrees).length} of ${own.length}`, detail: "numbers of the paper within 5 %, bounds that hold included", colour: paperColour(paper) }];
+        return own.length === 0 ? [] : [{ label: paper, value: `${own.filter(agrees).length} of ${own.length}`, detail: "numbers of the paper within 5\u00a0%, bounds that hold included", colour: paperColour(paper) }];
       }),
       { label: "Figures and tables", value: String(result.figures.length), detail: `${result.figures.reduce((sum, figure) => sum + figure.tables.reduce((cells, table) => cells + table.cells.length, 0), 0).toLocaleString("en")} numbers of ours${circular > 0 ? `; ${circular} were made from the papers' and are not counted` : ""}`, colour: "var(--dense)" },
       { label: "Moved", value: String(moved), detail: "simulated numbers that are not what data/papers/recorded.yaml records", colour: "var(--dense)" },
