@@ -26,12 +26,8 @@ ZOO = ("zoo", "The zoo", "every recorded step on every machine, sortable")
 ZOO_MACHINES = "docs/results/data/zoo/machines.csv"
 SLOW = {"fig13"}  # left out of quick builds: it takes longer than all the rest of the site
 
-# Measured speedups of the CPU kernels: file, and its columns with the settings that they are of.
-KERNELS = {
-    "docs/results/data/zoo/kernels.csv": {"x direct": "batch 4"},
-    "docs/results/data/cpu-kernels/recorded-zeros-zen4.csv": {
-        "--exact: x direct": "batch 16", "with Winograd": "batch 16, Winograd"},
-}
+# Measured speedups of the CPU kernels over oneDNN's direct convolutions.
+KERNELS = "docs/results/data/zoo/kernels.csv"
 DATA = re.compile(r'(<script type="application/json" id="lacuna-data">)(.*?)(</script>)', re.DOTALL)
 
 
@@ -59,15 +55,25 @@ def machine_tables():
     return tables
 
 
+def without_kernels(inspected, speedups):
+    """Why the traces that have no measured speedup have none."""
+    missing = [trace for trace in inspected["traces"] if trace["trace"].split("/")[-1].split(".")[0] not in speedups]
+    dense = [trace["trace"].split("/")[-1].split("_p100")[0] for trace in missing
+             if all(layer["type"] != "conv2d" for layer in trace["layers"])]
+    reasons = []
+    if dense:
+        reasons.append(f"{', '.join(dense)}: no convolution to time")
+    if len(missing) > len(dense):
+        reasons.append(f"the other {len(missing) - len(dense)}: earlier steps of trainings, not timed")
+    return "; ".join(reasons)
+
+
 def zoo(inspected):
     """The data of the page (`Zoo` in web/src/zoo.ts)."""
     with open(measurements.ROOT / "data/MANIFEST.csv", encoding="utf-8", newline="") as file:
         manifest = {row["file"]: row for row in csv.DictReader(file)}
-    kernels, machine = {}, ""
-    for file, settings in KERNELS.items():
-        for row in measurements.read(file):
-            machine = row["machine"]
-            kernels.setdefault(row["trace"], {}).update({to: float(row[name]) for name, to in settings.items() if row[name]})
+    kernels = measurements.read(KERNELS)
+    speedups = {row["trace"]: float(row["x direct"]) for row in kernels}
     tables = machine_tables()
     traces = []
     for trace in inspected["traces"]:
@@ -82,12 +88,11 @@ def zoo(inspected):
             "trace": name.removesuffix("_p100"), "progress": float(manifest[file]["progress"]) / 100, "last": last,
             "network": manifest[file]["model"], "data": manifest[file]["data"],
             "zeros": trace["zeros_by_macs"], "at_best": total["macs"] / total["remaining_macs"], "machines": machines,
-            **({"kernels": kernels[name]} if name in kernels else {}),
+            **({"kernels": speedups[name]} if name in speedups else {}),
         })
     return {
         "machines": [{"base": base, "title": title} for title, (base, *_) in pictures.MACHINES.items()],
-        "kernels": [to for settings in KERNELS.values() for to in settings.values()], "kernels_machine": machine,
-        "traces": traces,
+        "kernels_machine": kernels[0]["machine"], "without_kernels": without_kernels(inspected, speedups), "traces": traces,
     }
 
 

@@ -23,6 +23,11 @@ gallery.write_zoo(reference.Program(sys.argv[1]), pathlib.Path(sys.argv[2]))`;
     const csv = (await saved(page, "#table button:text('CSV')")).text.trim().split("\n").map(cells);
     const alexnet = csv.find((row) => row[0] === "alexnet");
     assert.equal(Number(alexnet[csv[0].indexOf("speedup_ant")]), Number(rows.find((row) => row[0] === "alexnet_p100" && row[column("design")] === "ANT")[column("speedup")]));
+    // Measured speedups of the CPU kernels are those of the file; the rest is explained.
+    const kernels = readFileSync(path.join(root, "docs/results/data/zoo/kernels.csv"), "utf8").trim().split("\n").slice(1).map((line) => line.split(","));
+    const timed = new Map(csv.slice(1).filter((row) => row[csv[0].indexOf("kernels")] !== "").map((row) => [row[0], Number(row[csv[0].indexOf("kernels")])]));
+    assert.deepEqual([...timed].sort(), kernels.map(([trace, speedup]) => [trace.replace(/_p100$/, ""), Number(speedup)]).sort());
+    if (timed.size < measured.length) assert.match(await page.textContent("#table"), /Without a number: .*no convolution/s);
     assert.equal(await page.$$eval("#zoo circle", (all) => all.length), 6 * last.length);
     assert.match(await page.textContent(".lead"), new RegExp(`of ${last.length} recorded trainings`));
 
