@@ -1,5 +1,5 @@
 // node docs/site/screenshots.mjs PROGRAM FOLDER [NAME...]: writes docs/images/report-NAME.png, all if none is given, from pages
-// that PROGRAM writes (minutes: every figure of the papers, a sweep of 164 designs). FOLDER has node_modules/playwright-core (build/release/tests/browser).
+// that PROGRAM writes (minutes: every figure of the papers, a sweep of 162 designs). FOLDER has node_modules/playwright-core (build/release/tests/browser).
 // Pages that are in FOLDER already (simulate.html, reproduce.html, sweep.html) are taken as they are.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
