@@ -30,9 +30,8 @@ module tb_tile #(
 );
   td_tile #(.Rows(Rows), .Columns(Columns), .Sides(Sides), .ManIn(ManIn), .OperandReg(OperandReg), .MulRegs(MulRegs),
             .AddRegs(AddRegs)) u_dut (
-    .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
-    .result_ready_i, .result_o
+    .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .issue_o,
+    .result_valid_o, .result_ready_i, .result_o
   );
-  assign issue_o  = u_dut.issue & u_dut.enable;
   assign enable_o = u_dut.enable;
 endmodule

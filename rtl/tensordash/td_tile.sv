@@ -30,6 +30,7 @@ module td_tile #(
   input  logic [Columns*Depth*Lanes*Width-1:0] offer_a_i,       // column c at c*Depth*Lanes*Width
   input  logic [Rows*Depth*Lanes*Width-1:0]    offer_b_i,       // row r likewise
   output logic [AdvW-1:0]                      offer_take_o,    // rows taken this cycle
+  output logic                                 issue_o,         // operands of this cycle are multiplied
   // Outputs: all PEs finish an output in the same cycle.
   output logic                                 result_valid_o,  // outputs are on offer
   input  logic                                 result_ready_i,  // they are taken
@@ -54,6 +55,7 @@ module td_tile #(
   assign result_valid_o = done[0];
   assign stall          = result_valid_o & ~result_ready_i;
   assign enable         = ~stall;
+  assign issue_o        = issue & enable;
 
   for (genvar c = 0; c < Columns; c++) begin : gen_column
     td_staging #(.Depth(Staged), .Bits(RowW)) u_a (
