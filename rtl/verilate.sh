@@ -14,7 +14,7 @@ mkdir -p -- "$folder"
 # VERILATE_OPTIONS: for mutants. RTL_OPTIMIZE: -O0 compiles in a third of the time and runs four times slower.
 if ! verilator --cc --build -j 1 -O3 --x-assign fast --x-initial unique --assert ${VERILATE_OPTIONS:-} -Wall --prefix "$prefix" \
   --Mdir "$folder" --top-module "$top" -CFLAGS "-std=c++20" -MAKEFLAGS "OPT_FAST=${RTL_OPTIMIZE:--O1} OPT_SLOW=-O0 VM_PARALLEL_BUILDS=0" \
-  "$@" -y "$here/fp" -y "$here/tensordash" -y "$here/outer_product" -y "$here/pkg" "$here/tb/tb_lint.vlt" "$package" "$here/pkg/outer_pkg.sv" \
+  "$@" -y "$here/fp" -y "$here/tensordash" -y "$here/outer_product" -y "$here/layer" -y "$here/pkg" "$here/tb/tb_lint.vlt" "$package" "$here/pkg/outer_pkg.sv" "$here/pkg/td_layer_pkg.sv" \
   "$(ls "$here"/*/"$top".sv)" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
