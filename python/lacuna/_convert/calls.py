@@ -6,6 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 import torch
 import torch.nn.functional as F
 
+from .allowance import allowance
 from .history import history
 from .memory import default_limit, tidy_heap
 from .plans import ACTIVATIONS, BFLOAT16, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
@@ -33,6 +34,8 @@ OVERHEAD = 100e-6
 _LOST, _SMALL = (200, 3200), (8, 1024)
 # Least share of a layer's time that our kernels together must save: less may be measurement error.
 _LEAST_GAIN = 0.03
+# A layer whose kernels took at most this share of PyTorch's time so far is measured at once.
+_PROMISING = 0.9
 # Calls each that a layer's choices as a whole are compared with PyTorch in; of short ones more, whose times differ more.
 _COMPARED, _COMPARED_SHORT = 3, 6
 _SHORT = 10e-3  # seconds
@@ -219,9 +222,25 @@ class Call:
                     choice.saw_zeros(candidate, share_of_zero_rows(grad))
         return choice.by_rule() if self.deterministic else choice.next()
 
+    def waits(self) -> bool:
+        """Return true while measuring this layer has to wait, for it has taken enough of the training's time."""
+        free = self.deterministic or self.dry_run or self._promises()
+        return self.compared is None and not free and not allowance.is_left()
+
+    def _promises(self) -> bool:
+        """Return true if the times so far say that ours will pay for measuring it."""
+        times = [choice.so_far for choice in self.choices if TORCH in choice.so_far]
+        return sum(min(found.values()) for found in times) < _PROMISING * sum(found[TORCH] for found in times)
+
+    def _spent(self, seconds: float) -> None:
+        if self.compared is None:
+            allowance.spend(self.threads * seconds)
+
     def _done(self, op: int, used: int, seconds: float) -> None:
         choice = self.choices[op]
         was_settled = choice.settled
+        if used != TORCH and TORCH in choice.so_far:
+            self._spent(seconds - choice.so_far[TORCH])
         choice.done(used, seconds)
         if choice.settled and not was_settled:  # the losers give their memory back
             for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
@@ -232,6 +251,8 @@ class Call:
         """Straight to PyTorch for a while where all of ours together do not pay for this function."""
         if self.deterministic:
             return
+        overhead = OVERHEAD if mask else OVERHEAD / 3
+        self._spent(overhead)
         used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
         if not all(c.settled for c in used):
             self._turn, self._turns = None, ((), ())
@@ -249,7 +270,6 @@ class Call:
             return
         self._turn = None
         if turn is not None:  # that was the last of them
-            overhead = OVERHEAD if mask else OVERHEAD / 3
             # The least of some times may be luck, and so may be their median: whichever says less of ours.
             found = [(of(torchs), of(ours) + overhead) for of in (min, median)]
             self.compared = max(found, key=lambda pair: pair[1] / pair[0])
@@ -324,6 +344,7 @@ class Call:
         if kept is not None and kept[0] == setting:
             self._plans[key] = kept
             return kept[1]
+        begin = self._now()
         try:
             plan = shared_plan(geometry, setting)
         except (SimulationError, MemoryError):  # a shape that the kernel cannot do
@@ -334,6 +355,7 @@ class Call:
             self.choices[op].drop(used)
             self.too_large = {**self.too_large, f"{OPERATIONS[op]}, {NAMES[used]}": plan.workspace_bytes}
             return None
+        self._spent(self._now() - begin)
         self._plans[key] = (setting, plan)
         while len(self._plans) > _MOST_PLANS:
             self._plans.pop(next(iter(self._plans)), None)

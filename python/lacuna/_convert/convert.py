@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 from fnmatch import fnmatchcase
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Union
 
 import torch
 from torch import nn
@@ -84,7 +84,9 @@ def convert(
 def _matching(names: List[str], patterns: Names, option: str) -> Set[str]:
     """Names that one of the patterns matches, and those of modules inside."""
     found: Set[str] = set()
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+    for pattern in patterns if isinstance(patterns, Iterable) and not isinstance(patterns, str) else [patterns]:
+        if not isinstance(pattern, str):
+            raise ConvertError(f"{option} takes names, not {type(pattern).__name__}; model.named_modules() lists them")
         matched = [name for name in names if fnmatchcase(name, pattern)]
         if not matched:
             near = difflib.get_close_matches(pattern, names, 1)

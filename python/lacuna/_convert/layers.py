@@ -172,6 +172,8 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
         call.pass_by -= 1
         state.rest()
         return compute(layer, input, weight, bias)
+    if call is not None and call.waits():
+        return compute(layer, input, weight, bias)
     geometry = geometry_of(layer, input, weight)
     if geometry is None:
         return compute(layer, input, weight, bias)

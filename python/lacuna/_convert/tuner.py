@@ -16,6 +16,9 @@ NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zero
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.95
 _ROUNDS = 3  # times of each candidate, after one that is not counted
+# The two least times of PyTorch and of the fastest may differ by this factor; else more are taken, up to so many. Several
+# threads are timed by the wall clock, which on a busy machine runs while they wait.
+_AGREE, _MOST_TIMES = 1.1, 8
 # Below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls. Lists of weights pay
 # later than those that skip activations in whole vectors.
 _FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5, SKIP_ROWS: 0.1}
@@ -61,6 +64,7 @@ class Choice:
         self._looks = 0  # measurements so far; 0: the first round, which is not counted
         self._first: Dict[int, float] = {}  # seconds in that round
         self._counts: Dict[int, int] = {}  # times taken in this measurement
+        self._next: Dict[int, float] = {}  # the least but one of them
         self._tried_calls, self._tried_seconds = 0, 0.0  # all measurements together
         self._all_calls = 0
 
@@ -83,6 +87,11 @@ class Choice:
     @property
     def all_calls(self) -> int:
         return self._all_calls
+
+    @property
+    def so_far(self) -> Mapping[int, float]:
+        """Seconds by candidate, those of the first round where there are no others yet."""
+        return {**self._first, **self.times}
 
     @property
     def settled(self) -> bool:
@@ -129,8 +138,7 @@ class Choice:
             if self._looks == 0:  # caches, pages, the kernel's own preparations: only good for dropping the worst
                 self._first = {**self._first, used: seconds}
             else:
-                self.times = {**self.times, used: min(seconds, self.times.get(used, seconds))}
-                self._counts = {**self._counts, used: self._counts.get(used, 0) + 1}
+                self._note(used, seconds)
                 if used in self.zeros:
                     self._zeros_then = {**self._zeros_then, used: self.zeros[used]}
                 self._trials = trials = tuple(c for c in trials if not self._is_lost(c))
@@ -141,6 +149,14 @@ class Choice:
                 self._calls = 0
                 self._looks += 1
                 self._measure_again()
+
+    def _note(self, used: int, seconds: float) -> None:
+        least = self.times.get(used)
+        if least is not None:
+            following = max(least, min(seconds, self._next.get(used, seconds)))
+            self._next = {**self._next, used: following}
+        self.times = {**self.times, used: seconds if least is None else min(seconds, least)}
+        self._counts = {**self._counts, used: self._counts.get(used, 0) + 1}
 
     def passed_by(self, calls: int) -> None:
         """Calls that will not ask: they count, and the first that asks again looks at the zeros."""
@@ -183,9 +199,9 @@ class Choice:
         return candidate in times and times[candidate] > factor * min(times.values())
 
     def _is_lost(self, candidate: int) -> bool:
-        """In the measurement under way."""
+        """In the measurement under way. PyTorch's times cost nothing, and one that is far off would decide all."""
         count = self._counts.get(candidate, 0)
-        return count > 0 and self._is_slower(candidate, _STOP[min(count, len(_STOP) - 1)])
+        return candidate != TORCH and count > 0 and self._is_slower(candidate, _STOP[min(count, len(_STOP) - 1)])
 
     def _may_measure(self) -> bool:
         """Return true if measuring has cost little so far, compared with all the time of the operation."""
@@ -200,7 +216,7 @@ class Choice:
     def _measure_again(self) -> None:
         trials = self._worth_measuring()
         self.times = {c: seconds for c, seconds in self.times.items() if c not in trials}
-        self._counts = {}
+        self._counts, self._next = {}, {}
         self._trials = trials
         if not trials:
             self.best = self._fastest()
@@ -212,8 +228,19 @@ class Choice:
             # PyTorch's time is needed in any case: gains are compared with it.
             self._trials = _ROUNDS * tuple(c for c in self._tried() if c == TORCH or self._first.get(c, 0.0) <= limit)
             return
-        self._calls = 0
-        self.best = self._fastest()
+        self._trials = self._unsure()
+        if not self._trials:
+            self._calls = 0
+            self.best = self._fastest()
+
+    def _unsure(self) -> Tuple[int, ...]:
+        """PyTorch's and the fastest, if their least times may be chance."""
+        times = self._expected()
+        compared = {TORCH, min(times, key=times.__getitem__, default=TORCH)} & set(self._next)
+        return tuple(
+            c for c in sorted(compared)
+            if self._next[c] > _AGREE * self.times[c] and self._counts.get(c, 0) < _MOST_TIMES
+        )  # fmt: skip
 
     def _fastest(self) -> int:
         times = self._expected()
