@@ -120,4 +120,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *__all__})
+    of_typing = {"List", "TYPE_CHECKING"}
+    return sorted({*globals(), *__all__} - of_typing)

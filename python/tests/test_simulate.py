@@ -418,7 +418,10 @@ print(lacuna.simulate(trace).json())
                         self.assertEqual(one.values[role].float().tolist(), other.values[role].tolist())
 
     def test_names_are_listed_before_they_are_used(self):
-        code = "import lacuna; assert set(lacuna.__all__) <= set(dir(lacuna)); import pydoc; pydoc.render_doc(lacuna)"
+        code = (
+            "import lacuna; assert set(lacuna.__all__) <= set(dir(lacuna)); import pydoc; pydoc.render_doc(lacuna)\n"
+            "assert not {'List', 'TYPE_CHECKING'} & set(dir(lacuna))"
+        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
