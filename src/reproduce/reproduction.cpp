@@ -96,6 +96,7 @@ RecordedValues recordable(const Reproduction& reproduction) {
 std::vector<std::string> unexplained(const Reproduction& reproduction) {
   std::vector<std::string> keys;
   for (const FigureOutput& output : reproduction.figures) {
+    if (output.figure->timed) continue;
     std::set<std::string> cells;
     for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
       cells.insert(fmt::format("{}/{}/{}", table.id, cell.row, cell.column));

@@ -56,7 +56,8 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
 // The numbers of the figures that are not timed.
 RecordedValues recordable(const Reproduction& reproduction);
 
-// Cells whose difference needs a reason and that have none, or one whose evidence is not there: "fig13/...".
+// Cells of the same figures whose difference needs a reason and that have none, or one whose evidence is not
+// there: "fig13/...".
 std::vector<std::string> unexplained(const Reproduction& reproduction);
 
 }  // namespace lacuna::reproduce

@@ -94,6 +94,16 @@ TEST_F(ReproduceTest, MovedNumberExitsWithOneAndIsNamed) {
             read_text(LACUNA_SOURCE_DIR "/data/papers/recorded.yaml"));
 }
 
+TEST_F(ReproduceTest, NothingIsRecordedWithoutItsReason) {
+  replace(file("papers/tensordash.yaml"),
+          "{value: 30.41, circular: \"the unit costs are these numbers divided by units (A18)\"",
+          "{value: 20");
+  const std::string before = read_text(file("papers/recorded.yaml"));
+  expect_error(reproduce({"table3", "--record"}),
+               "table3/area/compute cores/TensorDash is far from the paper's");
+  EXPECT_EQ(read_text(file("papers/recorded.yaml")), before);
+}
+
 TEST_F(ReproduceTest, AgainstThePaperTheDistanceIsTheExitCode) {
   // The area of Table 3 is made of the paper's numbers, but for the ratios of the whole chip.
   replace(file("papers/tensordash.yaml"), "bfloat16.chip_area: {value: 1.0005",

@@ -35,6 +35,13 @@ void check_reproduce_files(const ReproduceOptions& options) {
   throw InputError("--markdown", "--json goes to the same place", "give each its own file");
 }
 
+void check_reasons(const reproduce::Reproduction& result) {
+  const std::vector<std::string> keys = unexplained(result);
+  if (keys.empty()) return;
+  throw InputError("--record", keys.front() + " is far from the paper's number without a measured reason",
+                   "give it one in its figure");
+}
+
 void run_reproduce(const ReproduceOptions& options) {
   using namespace reproduce;
   if (options.list) return print_text(figure_list(output_style()));
@@ -56,6 +63,7 @@ void run_reproduce(const ReproduceOptions& options) {
                                [&](double share, const std::string& what) { bar.update(share, what); },
                                {options.quick, [] { return stop_signal() != 0; }});
   }
+  if (options.record) check_reasons(result);
   const RecordedValues now = recordable(result);
   result.moved = recorded.compare(now);
   const std::string json = reproduction_json(result);
