@@ -45,7 +45,7 @@ struct Impl {
 
   static const Impl kAuto;    // skips zeros or takes the fastest dense one, whichever measured costs favour
   static const Impl kSparse;  // the first of the list that skips the zeros of the operand
-  static const Impl kSparseTrain, kReference, kBfloat16, kDense1x1;
+  static const Impl kSparseTrain, kReference, kBfloat16, kDense1x1, kWinograd4x4;
   static const Impl kDenseDirect, kDenseAuto, kDenseWinograd, kDenseGemm;  // oneDNN's
 
   constexpr bool operator==(const Impl& other) const { return std::string_view(name) == other.name; }
@@ -56,12 +56,15 @@ inline constexpr Impl Impl::kSparseTrain{"sparsetrain"};
 inline constexpr Impl Impl::kReference{"reference"};
 inline constexpr Impl Impl::kBfloat16{"bfloat16"};
 inline constexpr Impl Impl::kDense1x1{"dense1x1"};
+inline constexpr Impl Impl::kWinograd4x4{"winograd4x4"};
 inline constexpr Impl Impl::kDenseDirect{"direct"};
 inline constexpr Impl Impl::kDenseAuto{"onednn_auto"};
 inline constexpr Impl Impl::kDenseWinograd{"winograd"};
 inline constexpr Impl Impl::kDenseGemm{"gemm"};
 
 inline const char* impl_name(Impl impl) { return impl.name; }
+// Returns true for those whose rounding errors are larger (ConvOptions::allow_winograd).
+inline bool is_winograd(Impl impl) { return impl == Impl::kWinograd4x4 || impl == Impl::kDenseWinograd; }
 
 // One that ConvOptions::impl may name, for lists in help texts.
 struct ImplDescription {

@@ -17,6 +17,7 @@ namespace lacuna::kernels {
   ADD(kOneDnnDirect)                     \
   ADD(kOneDnnGemm)                       \
   ADD(kDense1x1Conv)                     \
+  ADD(kWinograd4x4)                      \
   ADD(kOneDnnWinograd)                   \
   ADD(kBfloat16Conv)                     \
   ADD(kOneDnnAuto)                       \

@@ -201,10 +201,10 @@ TEST_F(BenchTest, AutoRunsWinogradUnlessExact) {
     EXPECT_EQ(document["exact"], !more.empty());
     return std::pair<std::string, std::string>(document["machine"]["isa"], document["cases"][0]["used"]);
   };
-  EXPECT_NE(used({"--exact"}).second, "winograd");
+  EXPECT_FALSE(used({"--exact"}).second.starts_with("winograd"));
   const auto [isa, kernel] = used({});
   if (isa == "avx512") {
-    EXPECT_EQ(kernel, "winograd");
+    EXPECT_TRUE(kernel.starts_with("winograd")) << kernel;  // ours or oneDNN's
   }
 }
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "base/clock.hpp"
-#include "kernels/layout/aligned_floats.hpp"
+#include "kernels/layout/scratchpad.hpp"
 #include "kernels/onednn/onednn.hpp"
 #include "kernels/onednn/stack_offset.hpp"
 
@@ -18,11 +18,6 @@ using dnnl::memory;
 
 std::int64_t floats_of(const memory::desc& desc) {
   return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
-}
-
-AlignedFloats& scratchpad_of_thread() {
-  thread_local AlignedFloats memory;
-  return memory;
 }
 
 // One tensor: as the caller has it and as the primitive wants it, with a reorder where they differ.
@@ -366,20 +361,6 @@ std::unique_ptr<ConvKernel> make(const KernelConfig& config) {
 
 std::unique_ptr<ConvKernel> make_onednn(OneDnnAlgorithm algorithm, const KernelConfig& config) {
   return std::make_unique<OneDnnConv>(algorithm, config);
-}
-
-void* scratchpad(std::size_t bytes) {
-  AlignedFloats& memory = scratchpad_of_thread();
-  const auto floats = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
-  if (memory.size() < floats) {
-    memory = AlignedFloats();  // two at a time would be too many
-    memory = AlignedFloats(floats);
-  }
-  return memory.data();
-}
-
-std::size_t scratchpad_held() {
-  return static_cast<std::size_t>(scratchpad_of_thread().size()) * sizeof(float);
 }
 
 std::size_t onednn_scratchpad_bytes(OneDnnAlgorithm algorithm, const LayerShape& shape,

@@ -70,7 +70,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o) : shape(s), op
 
 // Places the workspace and the packed weights of each kernel.
 void ConvPlan::State::lay_out() {
-  if (data || weights)
+  if (data || weights || (dense && dense.takes_blocked()))
     for (PlanSide* side : {&src, &dst})
       if (!side->direct()) side->copy_at = workspace.add(side->shape.floats());
   std::int64_t scratch = 0;

@@ -44,7 +44,20 @@ struct Simd {
   __attribute__((always_inline)) static V add(const V& a, const V& b) {
     return make([&](int i) LACUNA_LAMBDA_INLINE { return a.part[i] + b.part[i]; });
   }
+  __attribute__((always_inline)) static V sub(const V& a, const V& b) {
+    return make([&](int i) LACUNA_LAMBDA_INLINE { return a.part[i] - b.part[i]; });
+  }
+  __attribute__((always_inline)) static V mul(const V& a, const V& b) {
+    return make([&](int i) LACUNA_LAMBDA_INLINE { return a.part[i] * b.part[i]; });
+  }
+  // NaN stays NaN.
+  __attribute__((always_inline)) static V relu(const V& v) {
+    return make([&](int i) LACUNA_LAMBDA_INLINE { return v.part[i] < Register{} ? Register{} : v.part[i]; });
+  }
   __attribute__((always_inline)) static V zero() { return V{}; }
+  __attribute__((always_inline)) static V all(float value) {
+    return make([&](int) LACUNA_LAMBDA_INLINE { return value - Register{}; });
+  }
 
   // For the pixel kernel: sums of a loop that measures the peak, and output vectors below which there are two
   // sets of sums. Sixteen registers of four floats are too few for either.
@@ -60,7 +73,7 @@ struct Simd {
   // NaN counts as non-zero, -0.0 as zero.
   __attribute__((always_inline)) static std::uint32_t nonzero(const V& v) {
     std::uint32_t mask = 0;
-#if defined(__AVX2__)
+#if defined(__AVX2__) && !defined(__AVX512F__)  // pairs of __m256
     for (int i = 0; i < kRegisters; ++i)
       mask |= static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(v.part[i] != 0.0F)))
               << (kWidth * i);

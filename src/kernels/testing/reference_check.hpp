@@ -116,7 +116,8 @@ inline void check_against_reference(const LayerShape& shape, const ConvOptions& 
   if (!options.bias) ref_tensors.bias = nullptr;
   ref.run(ref_tensors, sum.data(), magnitude.data());
   const ConvRun run = plan.run(tensors);
-  if (options.impl == Impl::kBfloat16 || options.impl == Impl::kDense1x1) {  // and nothing else in its place
+  if (options.impl == Impl::kBfloat16 || options.impl == Impl::kDense1x1 ||
+      options.impl == Impl::kWinograd4x4) {  // and nothing else in its place
     EXPECT_EQ(run.used, options.impl);
   }
   const float* got = out.data();
@@ -131,7 +132,7 @@ inline void check_against_reference(const LayerShape& shape, const ConvOptions& 
     for (std::size_t i = 0; i < sum.size(); ++i)
       if (data.plain_weights[static_cast<std::int64_t>(i)] == 0.0F) sum[i] = magnitude[i] = 0;
   // Winograd's sums are of transformed operands: an element's error depends on its neighbours.
-  const bool transforms = options.impl == Impl::kDenseWinograd || options.impl == Impl::kDenseAuto;
+  const bool transforms = is_winograd(options.impl) || options.impl == Impl::kDenseAuto;
   const double floor = transforms ? tolerance * *std::max_element(magnitude.begin(), magnitude.end()) : 0;
   for (std::size_t i = 0; i < sum.size(); ++i)
     ASSERT_LE(std::fabs(got[i] - sum[i]), tolerance * magnitude[i] + floor + 1e-30)

@@ -124,7 +124,7 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
   use.seconds += seconds_now() - start;
   ++use.calls;
   if (done.used == Impl::kSparse) ++use.sparse_calls;
-  if (done.used == Impl::kDenseWinograd) ++use.winograd_calls;
+  if (is_winograd(done.used)) ++use.winograd_calls;
   if (done.skipped) ++use.skipped_calls[*done.skipped];
 }
 

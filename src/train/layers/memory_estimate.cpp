@@ -9,6 +9,7 @@
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "kernels/layout/blocked.hpp"
 #include "kernels/onednn/onednn_conv.hpp"
+#include "kernels/winograd/winograd_conv.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -116,9 +117,9 @@ double operand_memory(const Graph& graph, const NetworkOptions& options) {
   return (weights + activations + gradients) * kFloat;
 }
 
-// oneDNN's working memory for a layer, of the operation that needs most. Winograd keeps its operands
-// transformed: 150 MB for ResNet-18 with 64 images of 224x224, 3.9 GB for one image of 2006x2006 and 64
-// channels.
+// Working memory of dense kernels for a layer, of the operation that needs most. oneDNN's Winograd keeps its
+// operands transformed: 150 MB for ResNet-18 with 64 images of 224x224, 3.9 GB for one image of 2006x2006 and
+// 64 channels.
 double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& options) {
   if (!is_product(node.kind)) return 0;
   using Algorithm = kernels::OneDnnAlgorithm;
@@ -138,6 +139,7 @@ double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& op
     plan.op = op;
     for (const Algorithm algorithm : candidates)
       most = std::max(most, kernels::onednn_scratchpad_bytes(algorithm, shape, plan));
+    if (candidates.size() > 1) most = std::max(most, kernels::winograd_scratchpad_bytes(shape, plan));
   }
   return static_cast<double>(most);
 }
