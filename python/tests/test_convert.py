@@ -1467,7 +1467,7 @@ class Choosing(ConvertTest):
     def test_measuring_leaves_the_training_its_time(self):
         """Layers where nothing is gained take turns, whatever they are; one that gains pays for others."""
         passed, spent = 0.0, 0.0
-        allowance = Allowance(share=0.02, now=lambda: passed)
+        allowance = Allowance(share=0.02, start=0.0, now=lambda: passed)
         for _ in range(1000):
             passed += 0.025
             for _ in range(10):
@@ -1485,7 +1485,7 @@ class Choosing(ConvertTest):
     def test_a_layer_that_waits_is_pytorchs_own(self):
         layer = lacuna.convert(nn.Linear(16, 16))
         x = torch.randn(4, 16)
-        allowance = Allowance(share=0.0)
+        allowance = Allowance(share=0.0, start=0.0)
         with mock.patch.object(converted_layers, "_FEWEST_MACS", 0), mock.patch("lacuna._convert.calls.allowance", allowance):
             first = layer(x)
             self.assertEqual(type(first.grad_fn).__name__, "LayerFunctionBackward")
