@@ -224,45 +224,6 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
 
 }  // namespace
 
-PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
-                           const OutputPlane& output) const {
-  PairCounts counts;
-  const std::int64_t rows = map.y.kernel;
-  counts.pairs = kernel.kernels(rows);
-  counts.cartesian = image.nonzeros() * kernel.nonzeros();
-  BankTally tally(std::max<std::int64_t>(1, config_.banks), map);
-  const auto image_end = static_cast<std::size_t>(image.nonzeros());
-  const auto kernel_end = static_cast<std::size_t>(kernel.nonzeros());
-  const auto image_lanes = static_cast<std::size_t>(config_.image_lanes);
-  const auto kernel_lanes = static_cast<std::size_t>(config_.kernel_lanes);
-  for (std::size_t a = 0; a < image_end; a += image_lanes) {
-    const std::size_t a_end = std::min(a + image_lanes, image_end);
-    counts.image_reads += static_cast<std::int64_t>(a_end - a);
-    for (std::size_t b = 0; b < kernel_end; b += kernel_lanes) {
-      const std::size_t b_end = std::min(b + kernel_lanes, kernel_end);
-      counts.kernel_value_reads += static_cast<std::int64_t>(b_end - b);
-      counts.kernel_index_reads += static_cast<std::int64_t>(b_end - b);
-      ++counts.steps;
-      for (std::size_t i = a; i < a_end; ++i) {
-        for (std::size_t j = b; j < b_end; ++j) {
-          ++counts.executed;
-          const float product = image.value[i] * kernel.value[j];
-          const std::int64_t packed = kernel.row[j] / rows;
-          const IndexMap::Output at =
-              map.output(image.row[i], image.col[i], kernel.row[j] % rows, kernel.col[j]);
-          if (!at.valid() || !output.needs(at, packed)) continue;
-          ++counts.useful;
-          output.add(at, product, packed);
-          tally.add(at, packed);
-        }
-      }
-      const std::int64_t stall = tally.finish_step();
-      if (config_.banks > 0) counts.conflict_stalls += stall;
-    }
-  }
-  return counts;
-}
-
 std::unique_ptr<PairCounter> ScnnPe::counter(const IndexMap& map, KernelUse) const {
   if (config_.banks > 0) return std::make_unique<ScnnConflictCounter>(config_, map);
   return std::make_unique<ScnnCounter>(config_, map);

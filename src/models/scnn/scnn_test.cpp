@@ -4,6 +4,7 @@
 #include "scnn_pe.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
+#include "sim/testing/random_layer.hpp"
 
 namespace lacuna::scnn {
 namespace {
@@ -39,6 +40,84 @@ TEST(ScnnPe, EqualsTheOracleOnTenThousandPairs) {
     ASSERT_EQ(counts.cartesian, all.all);
     ASSERT_EQ(counts.useful, all.valid);
     if (HasFailure()) return;
+  }
+}
+
+using outer_product::BankTally, outer_product::PairCounts;
+
+// The machine as it works: every element that is held times every one that passes by.
+PairCounts execute_every_product(const outer_product::PeConfig& config, const CsrPlane& image,
+                                 const CsrPlane& kernel, const IndexMap& map, const OutputPlane& output) {
+  PairCounts counts;
+  counts.pairs = kernel.kernels(map.y.kernel);
+  counts.cartesian = image.nonzeros() * kernel.nonzeros();
+  BankTally tally(std::max<std::int64_t>(1, config.banks), map);
+  for (std::int64_t a = 0; a < image.nonzeros(); a += config.image_lanes) {
+    const std::int64_t a_end = std::min(a + config.image_lanes, image.nonzeros());
+    counts.image_reads += a_end - a;
+    for (std::int64_t b = 0; b < kernel.nonzeros(); b += config.kernel_lanes) {
+      const std::int64_t b_end = std::min(b + config.kernel_lanes, kernel.nonzeros());
+      counts.kernel_value_reads += b_end - b;
+      counts.kernel_index_reads += b_end - b;
+      ++counts.steps;
+      for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(a_end); ++i) {
+        for (auto j = static_cast<std::size_t>(b); j < static_cast<std::size_t>(b_end); ++j) {
+          ++counts.executed;
+          const std::int64_t packed = kernel.row[j] / map.y.kernel;
+          const IndexMap::Output at =
+              map.output(image.row[i], image.col[i], kernel.row[j] % map.y.kernel, kernel.col[j]);
+          if (!at.valid() || !output.needs(at, packed)) continue;
+          ++counts.useful;
+          output.add(at, image.value[i] * kernel.value[j], packed);
+          tally.add(at, packed);
+        }
+      }
+      const std::int64_t stall = tally.finish_step();
+      if (config.banks > 0) counts.conflict_stalls += stall;
+    }
+  }
+  return counts;
+}
+
+CsrPlane random_plane(Random& random, std::int64_t rows, std::int64_t columns) {
+  CsrPlane plane;
+  plane.start(rows, columns);
+  const double density = random.uniform();
+  for (std::int64_t y = 0; y < rows; ++y) {
+    for (std::int64_t x = 0; x < columns; ++x) {
+      if (random.uniform() < density) plane.add(x, static_cast<float>(random.integer(1, 5)));
+    }
+    plane.end_row();
+  }
+  return plane;
+}
+
+// Planes of convolutions and of matrices, kernels packed below each other, outputs that nobody needs.
+TEST(ScnnPe, CountsAndAddsAsIfItMultipliedEverything) {
+  for (std::uint64_t seed = 1; seed <= random_cases(3000); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    IndexMap map = IndexMap::matrix(random.integer(1, 9), random.integer(1, 9), random.integer(1, 9));
+    if (random.integer(0, 3) > 0) {
+      map = IndexMap::convolution(lacuna::testing::random_shape(random),
+                                  kOperations[static_cast<std::size_t>(random.integer(0, 2))]);
+    }
+    const bool matrix = map.kind == IndexMap::Kind::kMatrix;
+    const std::int64_t packed = matrix ? 1 : random.integer(1, 3);
+    const CsrPlane image = random_plane(random, map.y.image, map.x.image);
+    const CsrPlane kernel = random_plane(random, map.y.kernel * packed, map.x.kernel);
+    const outer_product::PeConfig config{random.integer(1, 5), random.integer(1, 5), random.integer(0, 8)};
+    const Size2 size = map.outputs();
+    const std::int64_t elements = size.h * size.w * packed;
+    std::vector<float> needed;
+    for (std::int64_t i = 0; i < elements; ++i) needed.push_back(static_cast<float>(random.integer(0, 1)));
+    std::vector<float> out(static_cast<std::size_t>(elements), 0.0F), expected = out;
+    OutputPlane to{out.data(), size.w, 1, size.h * size.w,
+                   random.integer(0, 2) == 0 ? nullptr : needed.data()};
+    const PairCounts counts = ScnnPe(config).execute(image, kernel, map, to);
+    to.base = expected.data();
+    ASSERT_TRUE(counts == execute_every_product(config, image, kernel, map, to));
+    ASSERT_EQ(out, expected);
   }
 }
 
