@@ -121,6 +121,21 @@ TEST_F(HostileInput, ASmallFileCannotAskForALongRun) {
   }
 }
 
+// A 1x1 convolution has thousands of products that belong to no output for each that does: SCNN's functional
+// engine counts them without multiplying them.
+TEST_F(HostileInput, ASmallFileCannotAskForALongFunctionalRun) {
+  const std::string file = folder_.file("hollow.safetensors");
+  TraceBuilder builder("hollow");
+  builder.add_layer("l", LayerShape::conv2d(1, 64, 64, {56, 56}, {1, 1}));
+  write_trace(builder.build(), file);
+  EXPECT_LT(std::filesystem::file_size(file), 500U);
+  for (const char* machine : {"scnn", "ant", "scnn --set mapping=scnn-tiles", "scnn --set conflicts=on"}) {
+    const ProgramResult done = run_shell("ulimit -t 20; exec \"$LACUNA\" simulate '" + file +
+                                         "' --engine functional --arch " + machine);
+    EXPECT_EQ(done.exit_code, 0) << machine << done.err;
+  }
+}
+
 // Layers without tensors, in a few hundred bytes, whose values or places of non-zeros take gigabytes: asked
 // for before they are allocated. What nobody asked for is refused by the system.
 TEST_F(HostileInput, ASmallFileCannotAskForMuchMemory) {

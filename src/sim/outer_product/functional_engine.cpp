@@ -57,18 +57,18 @@ class ConvolutionExecution {
       broadcast.start_block();
       std::int64_t sent = -1;  // the channel whose kernels are on the bus; those of G are there for all
       for (const std::int64_t i : in_steps(work_.images)) {
-        for (std::int64_t tile = 0; tile < work_.tiles(); ++tile) {
-          const CsrPlane image = image_plane(block, i, tile);
-          if (image.nonzeros() == 0) continue;
-          broadcast.add_image(i, tile, image.nonzeros());
-          const bool first = sent < 0 || (work_.op != Operation::kWeightGrad && sent != i);
-          sent = i;
-          for (std::int64_t j = 0; j < work_.kernels; j += work_.packed) {
-            const CsrPlane kernel = kernel_plane(block, i, j);
-            if (kernel.nonzeros() == 0) continue;
-            if (first) broadcast.add_kernel(work_.phase(j), i, kernel.nonzeros());
-            const PairCounts counts = pe.execute(image, kernel, work_.map, output_plane(block, i, j));
-            schedule.add(work_.phase(j), work_.pe(block, i, j, tile), counts.cycles());
+        const std::vector<Tile> tiles = image_tiles(block, i);
+        if (tiles.empty()) continue;
+        for (const Tile& tile : tiles) broadcast.add_image(i, tile.index, tile.plane.nonzeros());
+        const bool first = sent < 0 || (work_.op != Operation::kWeightGrad && sent != i);
+        sent = i;
+        for (std::int64_t j = 0; j < work_.kernels; j += work_.packed) {
+          const CsrPlane kernel = kernel_plane(block, i, j);
+          if (kernel.nonzeros() == 0) continue;
+          if (first) broadcast.add_kernel(work_.phase(j), i, kernel.nonzeros());
+          for (const Tile& tile : tiles) {
+            const PairCounts counts = pe.execute(tile.plane, kernel, work_.map, output_plane(block, i, j));
+            schedule.add(work_.phase(j), work_.pe(block, i, j, tile.index), counts.cycles());
             totals += counts;
           }
         }
@@ -86,12 +86,29 @@ class ConvolutionExecution {
   std::int64_t sample(std::int64_t block) const { return block / work_.groups; }
   std::int64_t group(std::int64_t block) const { return block % work_.groups; }
 
-  CsrPlane image_plane(std::int64_t block, std::int64_t i, std::int64_t tile) const {
+  struct Tile {
+    std::int64_t index;
+    CsrPlane plane;  // its row pointers are those of the tile, rows and columns those of the image
+  };
+  // The tiles of an image that have non-zeros; its whole plane if it is not cut.
+  std::vector<Tile> image_tiles(std::int64_t block, std::int64_t i) const {
     const std::int64_t h = work_.map.y.image, w = work_.map.x.image;
-    return plane_of(h, w, [&](std::int64_t y, std::int64_t x) -> std::optional<float> {
-      if (work_.tile_of(y, x) != tile) return std::nullopt;
-      return compressed(image_, (sample(block) * h + y) * w + x, group(block) * work_.images + i);
-    });
+    std::vector<Tile> tiles;
+    for (std::int64_t y0 = 0; y0 < h; y0 += work_.tile.h) {
+      for (std::int64_t x0 = 0; x0 < w; x0 += work_.tile.w) {
+        const std::int64_t rows = std::min(work_.tile.h, h - y0), columns = std::min(work_.tile.w, w - x0);
+        Tile tile{work_.tile_of(y0, x0), {}};
+        tile.plane = plane_of(rows, columns, [&](std::int64_t y, std::int64_t x) {
+          return compressed(image_, (sample(block) * h + y0 + y) * w + x0 + x,
+                            group(block) * work_.images + i);
+        });
+        if (tile.plane.nonzeros() == 0) continue;
+        for (std::uint32_t& row : tile.plane.row) row += static_cast<std::uint32_t>(y0);
+        for (std::uint32_t& column : tile.plane.col) column += static_cast<std::uint32_t>(x0);
+        tiles.push_back(std::move(tile));
+      }
+    }
+    return tiles;
   }
 
   // Kernel `first`, with those that are packed with it below.
