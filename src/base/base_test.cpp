@@ -1,7 +1,9 @@
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -67,6 +69,13 @@ TEST(Quote, NothingUnsafeReachesATerminal) {
                                                          {"\u2066", "\\u2066"},
                                                          {"\u200f", "\\u200f"},
                                                          {"\ufeff", "\\ufeff"},
+                                                         {"\u200b", "\\u200b"},
+                                                         {"\u200d", "\\u200d"},
+                                                         {"\u2060", "\\u2060"},
+                                                         {"\u00ad", "\\u00ad"},
+                                                         {"\u3164", "\\u3164"},
+                                                         {"\ufe0f", "\\ufe0f"},
+                                                         {"\U000e0041", "\\ue0041"},
                                                          {"\xe9", "\\xe9"},
                                                          {"\xe2\x80", "\\xe2\\x80"},
                                                          {"\xc0\x80", "\\xc0\\x80"},
@@ -397,6 +406,14 @@ TEST_F(OutputFileTest, LeftoversOfTheSameTargetAreRemoved) {
   for (const char* name : {"tt", "t.x", "locked"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / (name + rest)));
   ::close(held);
+}
+
+// A command may write a file for every operation of a large network.
+TEST_F(OutputFileTest, ManyFilesInAFolderTakeLinearTime) {
+  for (int i = 0; i < 20000; ++i) std::ofstream(folder_ / fmt::format("there{}", i));
+  const std::clock_t begin = std::clock();
+  for (int i = 0; i < 500; ++i) write_file(folder_ / fmt::format("new{}", i), "text");
+  EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
 }
 
 TEST_F(OutputFileTest, NamesAsLongAsTheFileSystemAllows) {

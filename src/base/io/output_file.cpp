@@ -9,6 +9,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <set>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -83,6 +86,24 @@ bool is_abandoned(const std::filesystem::path& file, pid_t process) {
   ::close(descriptor);
   return free;
 }
+
+// Whether temporary files with this start of their names were in a folder when this process first wrote
+// there: a command that writes thousands of files lists their folder once.
+bool had_leftovers(const std::filesystem::path& folder, const std::string& stem) {
+  static std::mutex guard;
+  static std::map<std::string, std::set<std::string>> by_folder;
+  const std::scoped_lock lock(guard);
+  std::error_code error;
+  const auto [found, is_new] = by_folder.try_emplace(std::filesystem::absolute(folder, error).string());
+  if (is_new) {
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (writer_of(name) > 0) found->second.insert(name.substr(0, name.rfind(kPartial)));
+    }
+  }
+  return found->second.contains(stem);
+}
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, Links links)
@@ -117,8 +138,8 @@ void OutputFile::check_target() const {
 }
 
 void OutputFile::open_temporary() {
-  const std::filesystem::path folder = target_.parent_path();
-  remove_abandoned_files(folder.empty() ? "." : folder, stem_of(target_));
+  const std::filesystem::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
+  if (had_leftovers(folder, stem_of(target_))) remove_abandoned_files(folder, stem_of(target_));
   // O_EXCL: what is there already, a link that somebody has planted among it, is neither opened nor followed.
   do {
     forget_temporary();

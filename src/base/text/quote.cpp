@@ -33,9 +33,14 @@ Character first_character(std::string_view text) {
 
 bool is_safe(std::uint32_t code) {
   if (code == Character::kNone || code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
-  // Line and paragraph separators, and marks of direction: text after them is shown elsewhere.
+  // Line and paragraph separators; marks of direction, after which text is shown elsewhere; and what is not
+  // shown at all (Default_Ignorable_Code_Point of Unicode and U+FFF9 to U+FFFB), so that two names look
+  // alike.
   constexpr std::pair<std::uint32_t, std::uint32_t> kUnsafe[] = {
-      {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
+      {0xad, 0xad},       {0x34f, 0x34f},    {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+      {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+      {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},  {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3},
+      {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
   return std::ranges::none_of(kUnsafe,
                               [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
