@@ -1,6 +1,8 @@
 // Parses the command line, runs one command and turns what it throws into one line and an exit code.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <string_view>
@@ -131,6 +133,30 @@ extern "C" void file_shrank(int /*signal*/) {
   ::_exit(lacuna::cli::kExitInput);
 }
 
+void print_out_of_memory() noexcept {
+  try {
+    lacuna::cli::print_error(fmt::format(
+        "error: out of memory: this program may use {:.2g} GB here; use a smaller trace or fewer threads, or "
+        "set LACUNA_MEMORY to another size",
+        static_cast<double>(lacuna::memory_budget()) / 1e9));
+  } catch (const std::exception&) {  // there is none for the message either
+    lacuna::cli::print_error("error: out of memory");
+  }
+}
+
+// Memory may also run out where no exception can pass: the destructor of nlohmann's JSON allocates.
+[[noreturn]] void end_without_unwinding() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    print_out_of_memory();
+    lacuna::remove_partial_files();
+    ::_exit(lacuna::cli::kExitInput);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -142,6 +168,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGBUS, file_shrank);
+  std::set_terminate(end_without_unwinding);
   cli::leave_nothing_behind_on_signals();
   ByteSource::map_files();
   protect_input_files();
@@ -159,10 +186,7 @@ int main(int argc, char** argv) {
     cli::print_error(fmt::format("error: {}", error.what()));
     return cli::kExitInput;
   } catch (const std::bad_alloc&) {
-    cli::print_error(fmt::format(
-        "error: out of memory: this program may use {:.2g} GB here; use a smaller trace or fewer threads, or "
-        "set LACUNA_MEMORY to another size",
-        static_cast<double>(memory_budget()) / 1e9));
+    print_out_of_memory();
     return cli::kExitInput;
   } catch (const std::exception& error) {
     cli::print_error(fmt::format(
