@@ -247,10 +247,14 @@ class Header {
 std::string safetensors_start(const nlohmann::ordered_json& metadata,
                               const std::vector<SafetensorsItem>& items) {
   nlohmann::ordered_json header{{"__metadata__", metadata}};
+  // Appended: header[name] would look through all names before.
+  auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
+  members.reserve(items.size() + 1);
   std::uint64_t begin = 0;
   for (const SafetensorsItem& item : items) {
-    header[item.name] = {
-        {"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {begin, begin + item.bytes}}};
+    members.emplace_back(item.name, nlohmann::ordered_json{{"dtype", item.dtype},
+                                                           {"shape", item.shape},
+                                                           {"data_offsets", {begin, begin + item.bytes}}});
     begin += item.bytes;
   }
   std::string text = header.dump();

@@ -102,6 +102,18 @@ TEST(UntrustedJson, LayersTakeLinearTime) {
   expect_linear(1000, trace, [](const auto& bytes) { Trace::parse("f", bytes); });
 }
 
+// So does writing them.
+TEST(UntrustedJson, HeadersAreWrittenInLinearTime) {
+  const auto items = [](int count) {
+    std::vector<SafetensorsItem> items;
+    for (int i = 0; i < count; ++i)
+      items.push_back({fmt::format("{}{}", std::string(100, 'l'), i), "U8", {1}, 1});
+    return items;
+  };
+  expect_linear(2500, items,
+                [](const auto& all) { safetensors_start(nlohmann::ordered_json::object(), all); });
+}
+
 TEST(UntrustedJson, WholeTextsTakeLinearTime) {
   const auto list = [](int count) {
     std::string text = R"({"runs":[0)";
