@@ -1,6 +1,7 @@
 #include "network/onnx/onnx_graph.hpp"
 
 #include <cstring>
+#include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "network/onnx/wire.hpp"
@@ -8,14 +9,14 @@
 namespace lacuna::network {
 namespace {
 
-constexpr std::size_t kMostDims = 16;
 constexpr std::size_t kMostParts =
     1 << 17;  // nodes and tensors: a few bytes each in a file, and hundreds here
 constexpr std::int64_t kInt32 = 6, kInt64 = 7;  // TensorProto.DataType
 
 void add_dim(std::vector<std::int64_t>& dims, std::int64_t size, const std::string& file) {
   if (dims.size() == kMostDims)
-    throw InputError(file, "a tensor has more than 16 dimensions", "check that it is an ONNX model");
+    throw InputError(file, fmt::format("a tensor has more than {} dimensions", kMostDims),
+                     "check that it is an ONNX model");
   dims.push_back(size < 0 ? kOpen : size);
 }
 

@@ -16,6 +16,10 @@ namespace lacuna::network {
 // A size that the model leaves open, or that is not known: not -1, which a Reshape may ask for.
 inline constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::min();
 
+// A tensor has at most this many dimensions. More do not follow from any rule, so that shapes that are
+// computed from each other cannot grow without end.
+inline constexpr std::size_t kMostDims = 16;
+
 // Constants with more elements are weights, whose values nobody asks for.
 inline constexpr std::size_t kMostOnnxIntegers = 64;
 

@@ -69,6 +69,7 @@ class GraphReader {
       if (node.outputs[i].empty()) continue;
       const auto stated = graph_.tensors.find(node.outputs[i]);
       OnnxTensor& inferred = outputs[i];
+      if (inferred.dims && inferred.dims->size() > kMostDims) inferred.dims.reset();
       if (stated != graph_.tensors.end() && stated->second.dims &&
           open_dims(inferred.dims) > open_dims(stated->second.dims))
         inferred.dims = stated->second.dims;
@@ -190,15 +191,18 @@ class GraphReader {
                                    : node.outputs.empty() ? node.op
                                                           : node.outputs[0];
     const std::string plain = one_line(given, 200);
-    const int copy = ++names_[plain];
-    return copy == 1 ? plain : fmt::format("{}_{}", plain, copy);
+    std::string name = plain;
+    for (int& copy = names_[plain]; !taken_.insert(name).second;)
+      name = fmt::format("{}_{}", plain, copy = std::max(copy, 1) + 1);
+    return name;
   }
 
   const OnnxGraph& graph_;
   const std::string& file_;
   std::map<std::string_view, OnnxTensor> tensors_;
   ZeroSpec zeros_a_, zeros_w_, zeros_g_;
-  std::map<std::string, int> names_;
+  std::map<std::string, int> names_;  // the last number given to one that comes again
+  std::set<std::string> taken_;
   LayerList list_;
 };
 

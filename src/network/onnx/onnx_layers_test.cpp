@@ -1,5 +1,8 @@
 // Layers of ONNX models, and files that are none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <numeric>
+#include <set>
 
 #include "base/error.hpp"
 #include "network/layer_file.hpp"
@@ -75,6 +78,34 @@ TEST(OnnxLayers, AttentionIsProductsOfActivations) {
   EXPECT_EQ(list.layers[1].steps, 4);
   ASSERT_EQ(list.left_out.size(), 1u);
   EXPECT_EQ(list.left_out[0].type, "Einsum");
+}
+
+// Names of nodes need not differ; ours do, whatever other nodes are called.
+TEST(OnnxLayers, NamesAreMadeUnique) {
+  using namespace onnx;
+  std::string nodes = input("x", {1, 3, 8, 8}) + weight("w", {8, 3, 3, 3});
+  for (const char* name : {"a_2", "a", "a", "b", "a"}) nodes += node("Conv", {"x", "w"}, "y", bytes(3, name));
+  const LayerList list = graph(nodes);
+  std::set<std::string> names;
+  for (const auto& layer : list.layers) names.insert(layer.name);
+  EXPECT_EQ(names.size(), 5u);
+}
+
+// Each node adds 16 axes to the one before: their sizes would take gigabytes.
+TEST(OnnxLayers, ShapesDoNotGrowWithoutEnd) {
+  using namespace onnx;
+  std::vector<std::int64_t> first(16);
+  std::iota(first.begin(), first.end(), 0);
+  std::string nodes = input("x", {1, 3, 8, 8}) + weight("w", {8, 3, 3, 3}) + integers("axes", first) +
+                      node("Conv", {"x", "w"}, "y0");
+  constexpr int kNodes = 20000;
+  for (int i = 0; i < kNodes; ++i)
+    nodes += node("Unsqueeze", {fmt::format("y{}", i), "axes"}, fmt::format("y{}", i + 1));
+  EXPECT_EQ(graph(nodes).layers.size(), 1u);
+  const std::string last = fmt::format("y{}", kNodes);
+  EXPECT_NE(
+      onnx_error(model(nodes + node("MatMul", {last, last}, "z"))).find("does not follow from the model"),
+      std::string::npos);
 }
 
 TEST(OnnxLayers, RefuseWhatCannotBe) {
