@@ -199,6 +199,36 @@ TEST(SweepDatabase, NoFlippedBitIsAnotherNumber) {
   EXPECT_GT(refused, 20);
 }
 
+// A command that reads leaves the folder as it was, whatever name it was given; the log of a sweep that was
+// killed stays for the next one.
+TEST(SweepDatabase, ReadingLeavesNothingBehind) {
+  const TemporaryFolder folder, elsewhere;
+  const auto file = folder / "r.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 2, 2);
+  }
+  std::filesystem::remove(file.string() + "-lock");
+  const auto linked = elsewhere / "link.sqlite";
+  std::filesystem::create_symlink(file, linked);
+  for (const auto& name : {file, linked}) {
+    EXPECT_FALSE(everything_in(name).empty());
+    EXPECT_EQ(folder.files(), 1U) << name;
+    EXPECT_EQ(elsewhere.files(), 1U) << name;
+  }
+  const auto killed = folder / "killed.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 3, 2);
+    for (const char* suffix : {"", "-wal"})
+      std::filesystem::copy_file(file.string() + suffix, killed.string() + suffix);
+  }
+  const auto size = std::filesystem::file_size(killed.string() + "-wal");
+  ASSERT_GT(size, 0U);
+  EXPECT_EQ(count(killed, "points"), 6);
+  EXPECT_EQ(std::filesystem::file_size(killed.string() + "-wal"), size);
+}
+
 // Who changes a number without its checksum is found out, column by column.
 TEST(SweepDatabase, EveryColumnOfARowIsChecked) {
   const TemporaryFolder folder;

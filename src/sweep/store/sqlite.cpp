@@ -1,5 +1,6 @@
 #include "sweep/store/sqlite.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -50,14 +51,32 @@ std::string name_of(const std::filesystem::path& file) {
   return file.is_absolute() ? file.string() : "./" + file.string();
 }
 
+// Where SQLite looks for companions: next to the file, and not to a link to it.
+std::string real_name(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored).string();
+}
+
+bool can_write_beside(const std::filesystem::path& file) {
+  return ::access(std::filesystem::path(real_name(file)).parent_path().c_str(), W_OK) == 0;
+}
+
+// To read a file, SQLite makes a log and its index next to it, which only a connection that may write removes
+// again. It gets one, with all that writes refused; but a log or journal that is already there belongs to a
+// sweep that runs or was killed, and is left to it.
+bool removes_companions(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return can_write_beside(file) && std::ranges::none_of(kCompanions, [&](const char* suffix) {
+           return std::filesystem::exists(real_name(file) + suffix, ignored);
+         });
+}
+
 // A file with a write-ahead log cannot be read in a folder that cannot be written, unless SQLite is told that
 // nobody changes it; a log next to it would say that somebody does.
 std::string read_only_name(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code ignored;
-  if (::access(folder.c_str(), W_OK) == 0 || std::filesystem::exists(file.string() + "-wal", ignored)) {
+  if (can_write_beside(file) || std::filesystem::exists(real_name(file) + "-wal", ignored))
     return name_of(file);
-  }
   std::string uri = "file:";
   for (const char c : name_of(file)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_';
@@ -80,8 +99,7 @@ bool names_another_file(const std::filesystem::path& journal) {
 void check_companions(const std::filesystem::path& file) {
   if (file.empty()) return;
   for (const char* suffix : kCompanions) {
-    std::error_code ignored;
-    const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored).string() + suffix;
+    const std::filesystem::path real = real_name(file) + suffix;
     reserve_name(real);
     struct stat status {};
     if (::lstat(real.c_str(), &status) != 0) continue;
@@ -229,8 +247,10 @@ Sqlite::Sqlite(const std::filesystem::path& file, Access access, std::function<b
   const std::string name = file.empty()              ? ":memory:"
                            : access == Access::kRead ? read_only_name(file)
                                                      : name_of(file);
+  const bool cleans_up = access == Access::kRead && removes_companions(file);
   int flags = SQLITE_OPEN_NOMUTEX;
-  flags |= access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (access == Access::kCreate) flags |= SQLITE_OPEN_CREATE;
+  flags |= access == Access::kCreate || cleans_up ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
   if (name.ends_with("?immutable=1")) flags |= SQLITE_OPEN_URI;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
@@ -244,6 +264,7 @@ Sqlite::Sqlite(const std::filesystem::path& file, Access access, std::function<b
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   set_limits(connection);
+  if (cleans_up) execute("PRAGMA query_only = ON");
   integer("PRAGMA schema_version");  // reads the file, and so fails if it is not a database
 }
 
@@ -256,8 +277,7 @@ bool Sqlite::has_moved() const {
   sqlite3_file_control(connection_.get(), nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
   // SQLite removes its log only when the last connection closes.
   struct stat log {};
-  std::error_code ignored;
-  const std::filesystem::path path = std::filesystem::weakly_canonical(file_, ignored).string() + "-wal";
+  const std::string path = real_name(file_) + "-wal";
   const std::uint64_t now = ::lstat(path.c_str(), &log) == 0 ? log.st_ino : 0;
   if (log_ == 0) log_ = now;
   return moved != 0 || now != log_;
