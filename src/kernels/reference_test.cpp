@@ -65,6 +65,24 @@ TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
       }
 }
 
+// Few zeros: kernels that take neighbouring pixels together do so, in rows of every width.
+TEST_P(EachIsa, MatchesReferenceWhereNeighboursAreNonZero) {
+  std::uint64_t seed = 300;
+  for (const Case& c : cases())
+    for (const Operation op : kOperations) {
+      if (c.kernel != Size2{3, 3} || c.stride != Size2{1, 1}) continue;
+      ConvOptions o;
+      o.op = op;
+      o.impl = Impl::kSparse;
+      o.isa = GetParam();
+      vary(o, ++seed);
+      o.threads = seed % 7 == 0 ? 3 : 1;
+      if (op == Operation::kWeightGrad && seed % 2 == 0) o.checked = Operand::kG;
+      check_against_reference(c.shape(), o, seed % 3 == 0 ? 0.3 : 0.1, seed);
+      if (HasFatalFailure()) return;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, EachIsa, testing::Values("avx512", "avx2", "portable"),
                          [](const auto& isa) { return isa.param; });
 

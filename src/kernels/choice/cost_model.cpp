@@ -25,7 +25,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 11;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 12;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;

@@ -3,6 +3,8 @@
 
 #include "kernels/sparse/microkernels.hpp"
 
+// Keeps a vector in a register: the compiler would load it for each of two multiply-adds.
+#define LACUNA_PIN_VECTOR(vector) __asm__("" : "+v"(vector))
 #define LACUNA_LAMBDA_INLINE __attribute__((always_inline))
 
 namespace lacuna::kernels {
@@ -42,6 +44,8 @@ struct Simd {
 #include "kernels/sparse/avx512_list.hpp"
 #include "kernels/sparse/avx512_packed.hpp"
 #include "kernels/sparse/avx512_window.hpp"
+// and at last
+#include "kernels/sparse/avx512_window_pairs.hpp"
 
 }  // namespace
 
@@ -64,6 +68,8 @@ constinit const MicroKernels kAvx512Kernels = {
     .packed = {nullptr, packed_kernel<1>, packed_kernel<2>, packed_kernel<3>, packed_kernel<4>,
                packed_kernel<5>, packed_kernel<6>, packed_kernel<7>, packed_kernel<8>},
     .window = window_kernel,
+    .window_pairs = window_pairs,
+    .pairs_pay = pairs_pay,
     .list_pitch16 = list_kernel<16>,
     .list_pitch9 = list_kernel<9>,
     .build_lists = build_lists,

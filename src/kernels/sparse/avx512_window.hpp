@@ -7,9 +7,10 @@
 // per non-zero of 16 channels) needs as many sums but ends its loop three times as often: 1.49 / 2.23 / 4.22x
 // of oneDNN direct at 50 / 70 / 90 % zeros where this one gives 1.63 / 2.65 / 7.10 (256->256 56x56).
 
-template <int RowBits>
-struct Window {
-  __m512 acc[4][3];
+// Sums of three rows by some columns, which are in the registers by their number modulo `Columns`.
+template <int RowBits, int Columns>
+struct WindowSums {
+  __m512 acc[Columns][3];
   float* out[3];
   std::ptrdiff_t step;  // floats from a column to the next
 
@@ -17,32 +18,33 @@ struct Window {
   LACUNA_INLINE void load(std::int64_t w) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; ++r)
-      if ((RowBits >> r) & 1) acc[Slot][r] = _mm512_loadu_ps(out[r] + w * step);
+      if ((RowBits >> r) & 1) acc[Slot % Columns][r] = _mm512_loadu_ps(out[r] + w * step);
   }
-
   template <int Slot>
   LACUNA_INLINE void store(std::int64_t w) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; ++r)
-      if ((RowBits >> r) & 1) _mm512_storeu_ps(out[r] + w * step, acc[Slot][r]);
+      if ((RowBits >> r) & 1) _mm512_storeu_ps(out[r] + w * step, acc[Slot % Columns][r]);
   }
 
-  // TapBits: kernel columns that stay inside the row. Column s of the kernel reaches output column w + 1 - s.
-  template <int Slot, int TapBits>
-  LACUNA_INLINE void add(std::uint64_t mask, const float*& values, const float* weights) {
+  // Adds the non-zeros of a pixel; place(channel) is where the value of the next one is. TapBits: kernel
+  // columns that stay inside the row. Column s of the kernel reaches output column w + 1 - s.
+  template <int Slot, int TapBits, class Place>
+  LACUNA_INLINE void add(std::uint64_t mask, const float* weights, const Place& place) {
     while (mask != 0) {
-      const float* wt = weights + static_cast<std::size_t>(__builtin_ctzll(mask)) * (9 * kLanes);
+      const auto channel = static_cast<std::uint64_t>(__builtin_ctzll(mask));
+      const float* wt = weights + channel * (9 * kLanes);
       mask &= mask - 1;
       LACUNA_PIN(wt);
-      const __m512 value = broadcast16(values++);
+      const __m512 value = broadcast16(place(channel));
 #pragma GCC unroll 3
       for (int r = 0; r < 3; ++r)
         if ((RowBits >> r) & 1) {
 #pragma GCC unroll 3
           for (int s = 0; s < 3; ++s)
             if ((TapBits >> s) & 1) {
-              constexpr int kBase = Slot + 5;
-              __m512& sum = acc[(kBase - s) % 4][r];
+              constexpr int kBase = Slot + 1 + Columns;
+              __m512& sum = acc[(kBase - s) % Columns][r];
               sum = _mm512_fmadd_ps(value, _mm512_load_ps(wt + (r * 3 + s) * kLanes), sum);
             }
         }
@@ -52,21 +54,26 @@ struct Window {
 
 template <int RowBits>
 struct WindowSweep {
-  Window<RowBits> win;
+  WindowSums<RowBits, 4> win;
   const std::uint64_t* masks;
   const float* values;
   const float* weights;
 
+  template <int Slot, int TapBits>
+  LACUNA_INLINE void add(std::int64_t w) {
+    win.template add<Slot, TapBits>(masks[w], weights,
+                                    [&](std::uint64_t) LACUNA_LAMBDA_INLINE { return values++; });
+  }
   // A pixel with both neighbours; `Slot` is its column modulo 4.
   template <int Slot, bool LoadAhead>
   LACUNA_INLINE void step(std::int64_t w) {
     if constexpr (LoadAhead) win.template load<(Slot + 2) % 4>(w + 2);
-    win.template add<Slot, 7>(masks[w], values, weights);
+    add<Slot, 7>(w);
     win.template store<(Slot + 3) % 4>(w - 1);
   }
   template <int Slot>
   LACUNA_INLINE void last(std::int64_t w) {
-    win.template add<Slot, 6>(masks[w], values, weights);
+    add<Slot, 6>(w);
     win.template store<(Slot + 3) % 4>(w - 1);
     win.template store<Slot>(w);
   }
@@ -83,18 +90,18 @@ struct WindowSweep {
   LACUNA_INLINE void row(std::int64_t width) {
     win.template load<0>(0);
     if (width == 1) {
-      win.template add<0, 2>(masks[0], values, weights);
+      add<0, 2>(0);
       win.template store<0>(0);
       return;
     }
     win.template load<1>(1);
     if (width == 2) {
-      win.template add<0, 3>(masks[0], values, weights);
+      add<0, 3>(0);
       last<1>(1);
       return;
     }
     win.template load<2>(2);
-    win.template add<0, 3>(masks[0], values, weights);
+    add<0, 3>(0);
     std::int64_t w = 1;
     for (; w + 6 <= width; w += 4) {
       step<1, true>(w);

@@ -80,6 +80,8 @@ struct WindowRow {
   const float* weights;  // [channel][9][16]
 };
 using WindowKernel = void (*)(const WindowRow&);
+// Returns whether window_pairs takes less long than window for a row with these masks.
+using PairsPay = bool (*)(const std::uint64_t* masks, std::int64_t width);
 
 // Weight gradient of a 3x3, stride 1 convolution: for each channel of the checked operand, the list of its
 // non-zeros in a tile of pixels against the padded tile of the dense operand.
@@ -91,6 +93,10 @@ struct ListTile {
   std::int64_t channels;
   const float* dense;  // [slot][2 * 16], rows of `pitch` slots
   float* dw;           // [channel][9][2 * 16], added to
+  // Unless null: non-zeros of neighbouring pixels of a row; the lists above have the others.
+  const float* pair_values;         // [channel][stride], both of each
+  const std::uint16_t* pair_slots;  // [channel][stride], of the first
+  const std::int32_t* pair_counts;  // [channel]
 };
 using ListKernel = void (*)(const ListTile&);
 
@@ -107,6 +113,9 @@ struct ListBuild {
   std::uint16_t* slots;
   std::int32_t* counts;
   std::ptrdiff_t stride;  // room for 16 more than the pixels of the tile
+  float* pair_values;     // null: all non-zeros in the lists above
+  std::uint16_t* pair_slots;
+  std::int32_t* pair_counts;
 };
 using BuildLists = void (*)(const ListBuild&);
 
@@ -136,6 +145,8 @@ struct MicroKernels {
   PackRow pack_row = nullptr;
   PackedKernel packed[kMaxOutputVectors + 1] = {};  // [kv]
   WindowKernel window = nullptr;
+  WindowKernel window_pairs = nullptr;
+  PairsPay pairs_pay = nullptr;
   ListKernel list_pitch16 = nullptr;
   ListKernel list_pitch9 = nullptr;
   BuildLists build_lists = nullptr;

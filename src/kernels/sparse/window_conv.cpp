@@ -75,7 +75,7 @@ class WindowConv final : public SparseConv {
     bands_ = (sides_.other.h + band_rows_ - 1) / band_rows_;
   }
 
-  // Values first, then the 64-bit masks, one per pixel and part.
+  // Values first, then the 64-bit masks of each row and part, and one word per row for its kernel.
   std::int64_t workspace_floats() const override {
     return sums_at() + (apart_ ? threads_ * sums_floats() : 0);
   }
@@ -140,9 +140,10 @@ class WindowConv final : public SparseConv {
   std::int64_t image_set_floats() const { return round_up(values_floats() + 2 * mask_count(), kLanes); }
   std::int64_t image_values() const { return sides_.checked.blocks() * sides_.checked.plane_floats(); }
   std::int64_t values_floats() const { return images_ * image_values() + kLanes; }
-  std::int64_t mask_count() const { return images_ * parts_.most() * sides_.checked.pixels(); }
+  std::int64_t row_words() const { return sides_.checked.w + 1; }
+  std::int64_t mask_count() const { return mask_offset(images_, 0); }
   std::int64_t mask_offset(std::int64_t image, std::int64_t part) const {
-    return (image * parts_.most() + part) * sides_.checked.pixels();
+    return (image * parts_.most() + part) * sides_.checked.h * row_words();
   }
 
   void compress(const SparseRun& run, std::int64_t g, std::int64_t n0, std::int64_t image, const Part& part,
@@ -156,9 +157,11 @@ class WindowConv final : public SparseConv {
     };
     for (std::int64_t h = 0; h < in.h; ++h) {
       if (in.channels_last && h + 1 < in.h) fetch_row(row(h + 1));
+      std::uint64_t* row_masks = masks + mask_offset(image, part_index) + h * row_words();
       kernels_.pack_row(
-          row(h), 0, nullptr, masks + mask_offset(image, part_index) + h * in.w,
+          row(h), 0, nullptr, row_masks,
           values + image * image_values() + part.first * in.plane_floats() + h * in.w * part.count * kLanes);
+      row_masks[in.w] = kernels_.pairs_pay(row_masks, in.w) ? 1 : 0;
     }
   }
 
@@ -208,9 +211,9 @@ class WindowConv final : public SparseConv {
           if (ahead != nullptr)
             for (std::int64_t line = 0; line <= lines / calls; ++line, ahead += kLanes)
               __builtin_prefetch(ahead, 0, 2);
-          job.masks = image_masks + h * in.w;
+          job.masks = image_masks + h * row_words();
           job.values = image_data + h * in.w * part.count * kLanes;
-          kernels_.window(job);
+          (job.masks[in.w] != 0 ? kernels_.window_pairs : kernels_.window)(job);
         }
       }
     }
