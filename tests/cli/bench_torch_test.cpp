@@ -48,8 +48,8 @@ done
   }
   static std::string hello() { return R"(echo '{"torch": "9.9", "python": "3.99", "blas": "reference"}')"; }
   ProgramResult versus(const std::string& python, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"bench", "torch",   model_, "--size",    size_, "--batch",
-                                      batch_,  "--after", "1",    "--threads", "1",   "--rounds",
+    std::vector<std::string> words = {"bench", "torch",   model_, "--size",    size_,    "--batch",
+                                      batch_,  "--after", "1",    "--threads", threads_, "--rounds",
                                       "2",     "--steps", "2",    "--json",    out_};
     if (!python.empty()) words.insert(words.end(), {"--python", python});
     words.insert(words.end(), more.begin(), more.end());
@@ -58,7 +58,7 @@ done
   TemporaryFolder folder_;
   const std::string model_ = folder_.file("tiny.yaml");
   const std::string out_ = folder_.file("out.json");
-  std::string size_ = "8", batch_ = "4";
+  std::string size_ = "8", batch_ = "4", threads_ = "1";
   static constexpr int kClasses = 10;  // of the built-in images
   int parameters_ = 8 * 3 * 9 + 8 + kClasses * 8 * 8 * 8 + kClasses;
 };
@@ -114,6 +114,31 @@ TEST_F(BenchTorch, KeepsWholeRoundsAfterCtrlC) {
   const json document = json::parse(read_text(out_));
   EXPECT_FALSE(document["complete"]);
   EXPECT_EQ(document["networks"][0]["blocks"]["auto"].size(), 1U);
+}
+
+// With a PyTorch that is twice as fast if its threads sleep while they wait.
+TEST_F(BenchTorch, TakesTheFasterWayToWait) {
+  const std::string python = fake(hello(), R"(case "$*$line" in
+    *+OMP_WAIT_POLICY=passive*steps*) steps=$(sed -n 's/.*"steps":\([0-9]*\).*/\1/p' <<<"$line")
+      numbers=$(printf '0.005,%.0s' $(seq "$steps"))
+      echo "{\"seconds\": [${numbers%,}], \"losses\": [${numbers%,}]}"; continue ;;
+  esac)");
+  threads_ = "2";
+  const auto speed = [&](const std::string& way, const std::string& expected) {
+    const ProgramResult result = versus(python, {"--torch-wait", way});
+    EXPECT_EQ(result.exit_code, 1) << result.err;  // losses of a fake
+    EXPECT_EQ(result.out.find("OMP_WAIT_POLICY=passive for PyTorch") != std::string::npos,
+              expected == "passive")
+        << result.out;
+    const json entry = json::parse(read_text(out_))["networks"][0];
+    EXPECT_EQ(entry["torch_wait"], expected);
+    return entry["images_per_second"]["torch_channels_last"].get<double>();
+  };
+  EXPECT_NEAR(speed("default", "default"), 400, 1e-6);  // 4 images in 0.01 s
+  EXPECT_NEAR(speed("passive", "passive"), 800, 1e-6);
+  EXPECT_NEAR(speed("auto", "passive"), 800, 1e-6);
+  threads_ = "1";
+  EXPECT_NEAR(speed("auto", "default"), 400, 1e-6);
 }
 
 TEST_F(BenchTorch, NoticesAnotherNetwork) {

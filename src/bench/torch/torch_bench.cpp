@@ -30,6 +30,10 @@ constexpr std::int64_t kForever = 1'000'000'000'000'000;
 // Steps whose losses are compared; they also warm up caches, memory and threads.
 constexpr int kWarmupSteps = 3;
 
+// PyTorch's two ways of waiting are tried for about this long each, in both formats.
+constexpr double kTrialSeconds = 1;
+constexpr std::int64_t kMostTrialSteps = 40;
+
 // Steps of one side.
 struct Block {
   std::vector<double> seconds, losses;  // per step
@@ -93,18 +97,26 @@ struct Ours {
   }
 };
 
+// Variables of the environment of PyTorch's process.
+std::vector<std::string> torch_variables(const TorchSpec& spec, bool passive) {
+  std::vector<std::string> all;
+  for (const std::string& one : spec.dropped_variables) all.push_back("-" + one);
+  if (passive) all.emplace_back("+OMP_WAIT_POLICY=passive");
+  return all;
+}
+
 // The four sides: PyTorch in two memory formats, and this engine with dense kernels and with `auto`. They
 // train the same batches from the same weights, interleaved.
 class Sides {
  public:
   // Starts PyTorch's process. Both arguments must outlive this object.
   Sides(const TorchSpec& spec, const Control& control)
-      : spec_(spec),
-        control_(control),
-        torch_(pythons_to_try(spec_.python), folder_, spec_.threads, spec_.dropped_variables, control_.stop) {
+      : spec_(spec), control_(control), torch_(start(pythons_to_try(spec_.python), spec_.wait == "passive")) {
+    // One thread never waits.
+    if (spec_.wait == "auto" && spec_.threads > 1) passive_torch_ = start({torch_->python()}, true);
   }
 
-  const TorchProcess& torch() const { return torch_; }
+  const TorchProcess& torch() const { return *torch_; }
   // The weights that all sides start from.
   std::filesystem::path checkpoint() const { return folder_.file("checkpoint.safetensors"); }
 
@@ -123,15 +135,18 @@ class Sides {
     release_input_file(checkpoint());  // the next warm-up saves there
     const dataset::ImageShape image = data.train->shape();
     image_ = {image.channels, image.height, image.width};
-    const auto built = torch_.ask({{"do", "build"},
-                                   {"graph", graph_json(same)},
-                                   {"dropout", dropout},
-                                   {"checkpoint", checkpoint().string()},
-                                   {"threads", spec_.threads},
-                                   {"lr", spec_.rate},
-                                   {"momentum", how.optimizer.momentum},
-                                   {"weight_decay", how.optimizer.weight_decay}});
+    const json request = {{"do", "build"},
+                          {"graph", graph_json(same)},
+                          {"dropout", dropout},
+                          {"checkpoint", checkpoint().string()},
+                          {"threads", spec_.threads},
+                          {"lr", spec_.rate},
+                          {"momentum", how.optimizer.momentum},
+                          {"weight_decay", how.optimizer.weight_decay}};
+    use_ = torch_.get();
+    const auto built = use_->ask(request);
     if (!built) return false;
+    build_ = request;
     if (built->value("parameters", std::int64_t{0}) != same.parameters())
       throw InputError(spec_.python, "PyTorch's network has another number of parameters", "report this");
     return true;
@@ -151,9 +166,44 @@ class Sides {
     return round;
   }
 
+  // Decides how PyTorch's threads wait in what follows; `step_seconds` is what a step takes. Returns nothing
+  // once told to stop. The networks of the other process are freed.
+  std::optional<bool> choose_wait(double step_seconds) {
+    if (!passive_torch_) return spec_.wait == "passive";
+    if (!passive_torch_->ask(build_)) return std::nullopt;
+    const std::int64_t steps = trial_steps(step_seconds);
+    write_batches(steps);
+    std::array<double, 2> fastest{};  // images per second: default, passive
+    // The first turn of the process that has just been built is its warm-up.
+    for (const int turn : {1, 0, 1, 0, 1})
+      for (const Side side : {Side::kTorchContiguous, Side::kTorchChannelsLast}) {
+        use_ = turn == 1 ? passive_torch_.get() : torch_.get();
+        const std::optional<Block> block = run_block(side, steps);
+        if (!block) return std::nullopt;
+        double& best = fastest[static_cast<std::size_t>(turn)];
+        best = std::max(best, static_cast<double>(spec_.batch) / kernels::median(block->seconds));
+      }
+    const bool passive = fastest[1] > fastest[0];
+    use_ = passive ? passive_torch_.get() : torch_.get();
+    if (!(passive ? torch_ : passive_torch_)->ask({{"do", "forget"}})) return std::nullopt;
+    return passive;
+  }
+  static std::int64_t trial_steps(double step_seconds) {
+    return std::clamp<std::int64_t>(std::llround(kTrialSeconds / step_seconds), 3, kMostTrialSteps);
+  }
+  // Steps of PyTorch in choose_wait().
+  std::int64_t all_trial_steps(double step_seconds) const {
+    return passive_torch_ ? 5 * 2 * trial_steps(step_seconds) : 0;
+  }
+
   Ours& automatic() { return *auto_; }
 
  private:
+  std::unique_ptr<TorchProcess> start(const std::vector<std::string>& pythons, bool passive) const {
+    return std::make_unique<TorchProcess>(pythons, folder_, spec_.threads, torch_variables(spec_, passive),
+                                          control_.stop);
+  }
+
   void write_batches(std::int64_t steps) const {
     std::ofstream file(folder_.file("batches"), std::ios::binary | std::ios::trunc);
     std::vector<float> images(static_cast<std::size_t>(spec_.batch * image_[0] * image_[1] * image_[2]));
@@ -174,10 +224,11 @@ class Sides {
 
   // Runs the steps on one side while the threads of the others sleep.
   std::optional<Block> run_block(Side side, std::int64_t steps) {
-    wait_until_asleep(torch_.id());
+    for (const auto* torch : {&torch_, &passive_torch_})
+      if (*torch) wait_until_asleep((*torch)->id());
     wait_until_asleep(0);
     const bool ours = side == Side::kDense || side == Side::kAuto;
-    const pid_t process = ours ? 0 : torch_.id();
+    const pid_t process = ours ? 0 : use_->id();
     const double start = seconds_now();
     const CoreTimes before = core_times(process);
     std::optional<Block> block =
@@ -190,12 +241,12 @@ class Sides {
 
   std::optional<Block> run_torch(Side side, std::int64_t steps) {
     const auto answer =
-        torch_.ask({{"do", "train"},
-                    {"format", side == Side::kTorchContiguous ? "contiguous" : "channels_last"},
-                    {"batches", folder_.file("batches").string()},
-                    {"batch", spec_.batch},
-                    {"input", image_},
-                    {"steps", steps}});
+        use_->ask({{"do", "train"},
+                   {"format", side == Side::kTorchContiguous ? "contiguous" : "channels_last"},
+                   {"batches", folder_.file("batches").string()},
+                   {"batch", spec_.batch},
+                   {"input", image_},
+                   {"steps", steps}});
     if (!answer) return std::nullopt;
     Block block;
     try {
@@ -214,8 +265,10 @@ class Sides {
   const TorchSpec& spec_;
   const Control& control_;
   ScratchFolder folder_;
-  TorchProcess torch_;
-  std::array<int, 3> image_{};  // channels, height, width
+  std::unique_ptr<TorchProcess> torch_, passive_torch_;  // the second if both ways of waiting are tried
+  TorchProcess* use_ = nullptr;                          // one of them
+  json build_;                                           // the request that built the networks
+  std::array<int, 3> image_{};                           // channels, height, width
   std::unique_ptr<Ours> dense_, auto_;
 };
 
@@ -356,7 +409,8 @@ class Comparison {
     if (!(step_seconds > 0)) return;
     const auto sides = std::ssize(kSides);
     const std::int64_t warmup = sides * kWarmupSteps * (drops(planned) ? 2 : 1);
-    const std::int64_t timed = sides * rounds() * steps_per_block(step_seconds);
+    const std::int64_t timed =
+        sides * rounds() * steps_per_block(step_seconds) + sides_.all_trial_steps(step_seconds);
     const double seconds = step_seconds * static_cast<double>(spec_.steps_before + warmup + timed);
     if (seconds < kLong) return;
     control_.note(fmt::format(
@@ -391,6 +445,9 @@ class Comparison {
       warmup = sides_.run(kWarmupSteps, false);
       if (!warmup) return false;
     }
+    const std::optional<bool> passive = sides_.choose_wait(slowest_step(*warmup));
+    if (!passive) return false;
+    result.passive = *passive;
     result.block_steps = steps_per_block(slowest_step(*warmup));
     bool whole = true;
     double seconds = 0, waited = 0;  // of threads

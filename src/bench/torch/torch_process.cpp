@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -68,8 +69,8 @@ std::vector<std::string> pythons_to_try(const std::string& named) {
 }
 
 TorchProcess::TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder, int threads,
-                           const std::vector<std::string>& dropped, const std::function<bool()>& stop)
-    : errors_(folder.file("errors.txt")), threads_(threads), dropped_(dropped), stop_(stop) {
+                           std::vector<std::string> variables, const std::function<bool()>& stop)
+    : errors_(folder.file("errors.txt")), threads_(threads), variables_(std::move(variables)), stop_(stop) {
   const EmbeddedFile& script = embedded_torch_side().front();
   write_file(folder.file("torch_side.py"), script.bytes);
   std::string problem;
@@ -98,7 +99,7 @@ std::string TorchProcess::start(const std::string& python, const std::filesystem
   received_.clear();
   socket_ = sockets[0];
   std::vector<std::string> words = {python, script.string(), std::to_string(threads_)};
-  words.insert(words.end(), dropped_.begin(), dropped_.end());
+  words.insert(words.end(), variables_.begin(), variables_.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -26,14 +26,16 @@ class ScratchFolder {
 
 class TorchProcess {
  public:
-  // Starts the first of `pythons` that has PyTorch, without the variables `dropped` ("NAME=VALUE") of this
-  // environment; its files go to the folder. `stop` must outlive the process. Throws InputError.
+  // Starts the first of `pythons` that has PyTorch; its files go to the folder. `variables`: "-NAME=VALUE" of
+  // this environment that it does not inherit, and "+NAME=VALUE" that are set there. `stop` must outlive the
+  // process. Throws InputError.
   TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder, int threads,
-               const std::vector<std::string>& dropped, const std::function<bool()>& stop);
+               std::vector<std::string> variables, const std::function<bool()>& stop);
   ~TorchProcess();  // ends the process
   TorchProcess(const TorchProcess&) = delete;
   TorchProcess& operator=(const TorchProcess&) = delete;
 
+  const std::string& python() const { return python_; }
   const std::string& torch_version() const { return torch_version_; }
   const std::string& python_version() const { return python_version_; }
   const std::string& blas() const { return blas_; }  // "openblas", "reference", ...; "": not known
@@ -54,7 +56,7 @@ class TorchProcess {
 
   std::filesystem::path errors_;
   int threads_;
-  std::vector<std::string> dropped_;
+  std::vector<std::string> variables_;
   const std::function<bool()>& stop_;
   std::string python_, torch_version_, python_version_, blas_;
   std::string received_;

@@ -104,6 +104,12 @@ std::string torch_text(const TorchReport& report, const TextStyle& style) {
       fmt::format_to(std::back_inserter(text),
                      "{}: losses differ by {:.1e}: the two do not train the same network\n",
                      printable(c.title()), c.loss_difference);
+  std::string passive;
+  for (const TorchCase& c : report.cases)
+    if (c.passive) passive += (passive.empty() ? "" : ", ") + printable(c.title());
+  if (!passive.empty())
+    fmt::format_to(std::back_inserter(text), "OMP_WAIT_POLICY=passive for PyTorch{}: {}\n",
+                   report.spec.wait == "auto" ? ", where that is faster for it" : "", passive);
   const auto busiest = std::ranges::max_element(report.cases, {}, &TorchCase::waited);
   if (busiest != report.cases.end() && busiest->waited > kBusy)
     fmt::format_to(
@@ -152,6 +158,7 @@ std::vector<Field<TorchCase>> case_fields(const TorchReport& report) {
       "zeros_g", [](const Case& c) { return c.gradient_zeros; }, ratio);
   csv(
       "zeros_w", [](const Case& c) { return c.weight_zeros; }, ratio);
+  fields.push_back({"torch_wait", [](const Case& c) { return c.passive ? "passive" : "default"; }});
   fields.push_back({"steps_before", [](const Case& c) { return c.steps_before; }});
   csv("blocks", [](const Case& c) { return c.rounds(); });
   fields.push_back({"block_steps", [](const Case& c) { return c.block_steps; }});

@@ -31,7 +31,12 @@ struct TorchSpec {
   double seconds = 5;
   std::string precision = "float32";  // of auto
   bool exact = false;                 // auto leaves out Winograd
+  std::string wait = "auto";          // one of kTorchWaits
 };
+
+// How threads of PyTorch wait for each other: as OpenMP has them by default (they spin for a while), asleep
+// (OMP_WAIT_POLICY=passive), or in whichever of the two ways a network trains faster.
+inline constexpr std::array kTorchWaits = {"auto", "default", "passive"};
 
 // The sides that train the same network on the same images.
 enum class Side { kTorchContiguous, kTorchChannelsLast, kDense, kAuto };
@@ -49,6 +54,7 @@ struct TorchCase {
   std::string prune;     // "none", "sm", "ds"
   double prune_zeros = 0;
   bool rounded = false;  // auto multiplies in bfloat16
+  bool passive = false;  // threads of PyTorch sleep while they wait
   std::int64_t parameters = 0;
   double activation_zeros = 0, gradient_zeros = 0, weight_zeros = 0;  // of the last step
   double winograd = 0;                                                // share of auto's products by it

@@ -3,7 +3,7 @@
 Builds the network that Lacuna describes, starts it from Lacuna's weights, trains blocks of steps when told and answers
 how long each step took and what its loss was. Requests and answers are one JSON object per line; between requests this
 process sleeps. It ends when its standard input does. Its arguments are the number of threads, and variables of the
-environment (NAME=VALUE) that are not for PyTorch.
+environment that are not for PyTorch (-NAME=VALUE) or for PyTorch alone (+NAME=VALUE).
 """
 import json
 import os
@@ -246,6 +246,9 @@ def read_batches(request):
 
 
 def answer(request, trainings):
+    if request["do"] == "forget":
+        trainings.clear()
+        return {}
     if request["do"] == "build":
         trainings.clear()
         torch.set_num_threads(request["threads"])
@@ -292,8 +295,10 @@ def main():
         answers.flush()
 
     for variable in sys.argv[2:]:
-        name, _, value = variable.partition("=")
-        if os.environ.get(name) == value:
+        name, _, value = variable[1:].partition("=")
+        if variable.startswith("+"):
+            os.environ[name] = value
+        elif os.environ.get(name) == value:
             del os.environ[name]
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS"):
         os.environ[name + "_NUM_THREADS"] = sys.argv[1]

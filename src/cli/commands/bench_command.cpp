@@ -296,6 +296,10 @@ void add_torch(CLI::App& bench) {
   add(command, "--init", spec.initial, "FILE", "Begin with the parameters in this file (safetensors)");
   add_number(command, "--steps", spec.steps, 1, kMostSteps,
              "Timed steps of each side (default: as many as --seconds holds)");
+  add_choice(command, "--torch-wait", spec.wait, {bench::kTorchWaits.begin(), bench::kTorchWaits.end()},
+             "PyTorch's threads wait for each other as OpenMP has them by default, asleep "
+             "(OMP_WAIT_POLICY=passive), or in whichever way a network trains faster (auto)")
+      ->capture_default_str();
   add(command, "--lr", spec.rate, "X", "Learning rate")
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
