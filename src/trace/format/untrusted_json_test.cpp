@@ -105,10 +105,10 @@ TEST(UntrustedJson, LayersTakeLinearTime) {
 // So does writing them.
 TEST(UntrustedJson, HeadersAreWrittenInLinearTime) {
   const auto items = [](int count) {
-    std::vector<SafetensorsItem> items;
+    std::vector<SafetensorsItem> all;
     for (int i = 0; i < count; ++i)
-      items.push_back({fmt::format("{}{}", std::string(100, 'l'), i), "U8", {1}, 1});
-    return items;
+      all.push_back({fmt::format("{}{}", std::string(100, 'l'), i), "U8", {1}, 1});
+    return all;
   };
   expect_linear(2500, items,
                 [](const auto& all) { safetensors_start(nlohmann::ordered_json::object(), all); });
