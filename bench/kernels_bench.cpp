@@ -34,6 +34,7 @@ void register_all() {
         options.impl = one->impl();
         options.layout = Layout::kBlocked;
         if (one->skips == Skips::kWeights) options.checked = Operand::kW;
+        if (one->skips == Skips::kResults && op == Operation::kInputGrad) options.checked = Operand::kA;
         if (one->impl() == Impl::kReference) continue;  // would take minutes
         if (try_make(*one, KernelConfig(shape, options)) == nullptr) continue;
         options.weights = op != Operation::kWeightGrad ? WeightLayout::kPacked : WeightLayout::kOihw;

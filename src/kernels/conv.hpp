@@ -91,7 +91,9 @@ struct ConvOptions {
   Operation op = Operation::kForward;
   // The operand whose zeros are skipped: A or W in forward, G or W in input_grad (the first by default); any
   // in weight_grad (A by default), where W means that only gradients of non-zero weights are computed,
-  // whichever implementation runs, and the others are zero (pruned training).
+  // whichever implementation runs, and the others are zero (pruned training). A in input_grad means that
+  // results are needed only where A is not zero, because A comes out of a ReLU: elsewhere they are zero, or
+  // the gradient if another kernel than one that skips them runs (ConvRun::skipped).
   std::optional<Operand> checked;
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;
@@ -108,6 +110,9 @@ struct ConvOptions {
   // expected to be faster, kSparse where weights have more of them. weight_grad then computes the gradients
   // of the non-zero weights alone, as with Operand::kW. Not where a kernel would read kNhwc as it is.
   bool or_weights = false;
+  // input_grad: kAuto and kSparse may leave out the results that are not needed, as with Operand::kA, instead
+  // of skipping zeros: kAuto where that is expected to be faster, kSparse where A has more zeros.
+  bool or_needed = false;
   bool allow_bfloat16 = false;  // kAuto: the choice may be bfloat16, where the CPU has it
   // The plan allocates no workspace: each run is given one (ConvTensors::workspace), which keeps nothing
   // between runs. Plans that run one after the other can share it.
@@ -117,13 +122,15 @@ struct ConvOptions {
   Operand checked_operand() const {
     return checked.value_or(op == Operation::kInputGrad ? Operand::kG : Operand::kA);
   }
+  // input_grad: results are needed where A is not zero alone.
+  bool takes_needed() const { return op == Operation::kInputGrad && (checked == Operand::kA || or_needed); }
   Layout layout_of_src() const { return src_layout.value_or(layout); }
   Layout layout_of_dst() const { return layout; }
 };
 
 // The tensors of the operation; the others stay null.
 struct ConvTensors {
-  const float* src = nullptr;       // forward, weight_grad
+  const float* src = nullptr;       // forward, weight_grad, input_grad that takes_needed()
   const float* weights = nullptr;   // forward, input_grad; weight_grad that checks weights: plain ones, or
                                     // null if use_weights() was called
   const float* bias = nullptr;      // forward, with options.bias
@@ -144,7 +151,7 @@ struct ConvRun {
   // Share of zeros that the choice was based on (of `skipped`, or of the checked operand); -1: nothing was
   // counted.
   double zeros = -1;
-  std::optional<Operand> skipped{};  // the operand whose zeros were skipped; nothing: dense
+  std::optional<Operand> skipped{};  // the operand whose zeros were skipped (options.checked); nothing: dense
 };
 
 class ConvPlan {

@@ -100,7 +100,8 @@ enum class TensorForm {
   kBlockedOrChannelsLast  // also channels-last tensors of whole blocks, as they are
 };
 
-enum class Skips { kNothing, kChecked, kWeights };
+// kResults: input_grad only where the input is not zero (Operand::kA).
+enum class Skips { kNothing, kChecked, kWeights, kResults };
 
 // A line of the list.
 struct ConvImplementation {

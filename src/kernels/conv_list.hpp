@@ -13,6 +13,7 @@ namespace lacuna::kernels {
   ADD(kListWeightGrad)                   \
   ADD(kTapWeightGrad)                    \
   ADD(kPrunedConv)                       \
+  ADD(kNeededConv)                       \
   ADD(kSparseTrainConv)                  \
   ADD(kOneDnnDirect)                     \
   ADD(kOneDnnGemm)                       \

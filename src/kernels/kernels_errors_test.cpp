@@ -61,7 +61,8 @@ TEST(KernelErrors, Options) {
   rejects([](ConvOptions& o, LayerShape&) { o.threads = -2; });
   rejects([](ConvOptions& o, LayerShape&) { o.isa = "sse9"; });
   rejects([](ConvOptions& o, LayerShape&) { o.checked = Operand::kG; });
-  rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.checked = Operand::kA; });
+  rejects([](ConvOptions& o, LayerShape&) { o.or_needed = true; });
+  rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl{"needed"}, o.op = Operation::kInputGrad; });
   rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.relu = true; });
   rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl::kReference, o.weights = WeightLayout::kPacked; });
 }

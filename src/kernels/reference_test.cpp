@@ -117,6 +117,7 @@ TEST_P(EachImplementation, MatchesReferenceOnEveryShape) {
         vary(o, ++seed);
         if (one.impl() == Impl::kBfloat16 || one.impl() == Impl::kDense1x1) o.layout = Layout::kBlocked;
         if (one.skips == Skips::kWeights) o.checked = Operand::kW;
+        if (one.skips == Skips::kResults && op == Operation::kInputGrad) o.checked = Operand::kA;
         if (one.skips == Skips::kChecked && op == Operation::kWeightGrad && seed % 2 == 0)
           o.checked = Operand::kG;
         if (try_make(one, KernelConfig(c.shape(), o)) == nullptr) continue;

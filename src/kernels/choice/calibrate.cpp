@@ -30,6 +30,7 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
         static_cast<int>(o.relu), static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
     key.append(" ").append(std::to_string(part));
   if (o.allow_bfloat16) key.append(" bfloat16");
+  if (o.takes_needed()) key.append(" needed");
   return key.append(" ").append(o.isa);
 }
 

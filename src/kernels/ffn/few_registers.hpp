@@ -21,17 +21,7 @@ inline std::int64_t keep_nonzeros(const float* from, std::int64_t count, bool po
   return found;
 }
 
-inline void sum4(const Simd::V& a, const Simd::V& b, const Simd::V& c, const Simd::V& d, float* sums) {
-  const Simd::V* const all[] = {&a, &b, &c, &d};
-  for (int i = 0; i < kQuad; ++i) {
-    auto lanes = all[i]->part[0];
-    for (int part = 1; part < Simd::kRegisters; ++part) lanes += all[i]->part[part];
-    float total = 0;
-    for (int lane = 0; lane < kWidth; ++lane) total += lanes[lane];
-    sums[i] += total;
-  }
-}
-
+#include "kernels/ffn/few_registers_sum4.hpp"
 #include "kernels/ffn/tile_loops_simd.hpp"
 
 }  // namespace

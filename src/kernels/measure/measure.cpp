@@ -32,7 +32,7 @@ struct Inputs {
     }
     const bool activations = operand == Operand::kA;
     const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
-    filled = activations ? &data.src : &data.dst;
+    filled = &data.checked(spec.options);
     for (std::size_t v = 0; v < (traced ? 1 : spec.zeros.size()); ++v) {
       checked.emplace_back(filled->size());
       if (!traced) data.fill_quickly(plan, spec.zeros[v], spec.seed + 1 + v, true);

@@ -40,6 +40,7 @@ PlanTensors::PlanTensors(const ConvPlan& plan)
       weights(plan.weights_size()),
       dst(plan.dst_size()),
       bias(plan.shape().k),
+      needed(plan.options().takes_needed() ? plan.src_size() : 0),
       plain_weights(plan.shape().w_elements()),
       op_(plan.options().op) {}
 
@@ -66,7 +67,9 @@ void PlanTensors::fill(ConvPlan& plan, const Nonzero& nonzero, std::uint64_t see
     place(s, layout, nchw, to);
   };
   const LayerShape& shape = plan.shape();
-  if (op_ != Operation::kInputGrad) draw(blocked_src(shape), options.layout_of_src(), Operand::kA, src);
+  if (op_ != Operation::kInputGrad || options.takes_needed())
+    draw(blocked_src(shape), options.layout_of_src(), Operand::kA,
+         op_ == Operation::kInputGrad ? needed : src);
   if (op_ != Operation::kForward) draw(blocked_dst(shape), options.layout_of_dst(), Operand::kG, dst);
   std::int64_t i = 0;
   for (std::int64_t k = 0; k < shape.k; ++k)
@@ -117,8 +120,9 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed,
   };
   const bool activations = checked_operand == Operand::kA;
   const bool gradients = checked_operand == Operand::kG;
-  if (op_ != Operation::kInputGrad && (activations || !checked_only))
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
+  if ((op_ != Operation::kInputGrad || plan.options().takes_needed()) && (activations || !checked_only))
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0,
+         op_ == Operation::kInputGrad ? needed : src);
   if (op_ != Operation::kForward && (gradients || !checked_only))
     draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), gradients ? zeros : 0, dst);
   if ((op_ == Operation::kWeightGrad || checked_only) && checked_operand != Operand::kW) return;
@@ -136,11 +140,17 @@ AlignedFloats& PlanTensors::result() {
   return op_ == Operation::kForward ? dst : op_ == Operation::kInputGrad ? src : weights;
 }
 
+AlignedFloats& PlanTensors::checked(const ConvOptions& options) {
+  if (options.checked_operand() != Operand::kA) return dst;
+  return op_ == Operation::kInputGrad ? needed : src;
+}
+
 ConvTensors PlanTensors::tensors() { return tensors(weights); }
 
 ConvTensors PlanTensors::tensors(AlignedFloats& packed) {
   ConvTensors t;
   if (op_ != Operation::kInputGrad) t.src = src.data();
+  if (needed.size() > 0) t.src = needed.data();
   if (op_ != Operation::kForward) t.diff_dst = dst.data();
   if (op_ != Operation::kWeightGrad) t.weights = packed.data();
   if (op_ == Operation::kForward) t.bias = bias.data();

@@ -29,9 +29,11 @@ class PlanTensors {
   void give_weights(ConvPlan& plan, AlignedFloats& packed);
   ConvTensors tensors(AlignedFloats& packed);
   ConvTensors tensors();
-  AlignedFloats& result();  // of the operation: dst, src or weights
+  AlignedFloats& result();                             // of the operation: dst, src or weights
+  AlignedFloats& checked(const ConvOptions& options);  // activations or gradients
 
   AlignedFloats src, weights, dst, bias;
+  AlignedFloats needed;         // input_grad that takes_needed(): A, and `src` is the result
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from
 
  private:

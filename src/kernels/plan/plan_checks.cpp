@@ -51,19 +51,25 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
   if (o.checked) {
     if (o.op == Operation::kForward && *o.checked == Operand::kG)
       throw ConvError(Code::kOption, "forward has no gradients to check", "check activations or weights");
-    if (o.op == Operation::kInputGrad && *o.checked == Operand::kA)
-      throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients or weights");
     if (o.op == Operation::kWeightGrad && *o.checked == Operand::kW && o.weights == WeightLayout::kPacked)
       throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
   }
   if (o.or_weights && o.op == Operation::kWeightGrad && o.weights == WeightLayout::kPacked)
     throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
+  if (o.or_needed && o.op != Operation::kInputGrad)
+    throw ConvError(Code::kOption, "only input_grad has results that nobody needs", "leave out or_needed");
   const ConvImplementation* named = find_implementation(o.impl);
   if (named == nullptr && o.impl != Impl::kAuto && o.impl != Impl::kSparse)
     throw ConvError(Code::kOption, std::string("implementation ") + o.impl.name + " is unknown", "use auto");
   if (named != nullptr && named->skips == Skips::kChecked && (o.checked == Operand::kW || o.or_weights))
     throw ConvError(Code::kOption, std::string(named->name) + " does not skip zero weights",
                     "check another operand");
+  const bool results = o.op == Operation::kInputGrad && o.checked == Operand::kA;
+  if (named != nullptr && named->skips == Skips::kChecked && (results || o.or_needed))
+    throw ConvError(Code::kOption, std::string(named->name) + " computes all results", "use sparse or auto");
+  if (named != nullptr && named->skips == Skips::kResults && !results)
+    throw ConvError(Code::kOption, std::string(named->name) + " computes the results that are needed",
+                    "use input_grad and check activations");
   if (named != nullptr && named->skips == Skips::kWeights && o.checked != Operand::kW)
     throw ConvError(Code::kOption, std::string(named->name) + " skips zero weights", "check weights");
 }
@@ -99,6 +105,7 @@ void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const Con
       break;
   }
   if (options.bias) tensors[count++] = {"bias", t.bias, needs.bias};
+  if (options.takes_needed()) tensors[count++] = {"src", t.src, needs.src};
   const bool kept_only = options.checked == Operand::kW || options.or_weights;
   if (options.op == Operation::kWeightGrad && kept_only && t.weights != nullptr)
     tensors[count++] = {"weights", t.weights, needs.weights};

@@ -24,20 +24,23 @@ double zeros_to_choose_by(const CostCurve& curve, const SampledLines& lines, con
 
 }  // namespace
 
-// Both curves are measured against oneDNN, so their ratios to it can be compared.
+// All curves are measured against oneDNN, so their ratios to it can be compared.
 void ConvPlan::State::measure_costs() {
   ConvOptions one_side = options;
-  one_side.or_weights = false;
-  if (data || !options.or_weights) cost = calibrated_cost(shape, one_side);
-  if (!weights || !options.or_weights) return;
-  one_side.checked = Operand::kW;
-  weight_cost = calibrated_cost(shape, one_side);
-  if (!data) cost = weight_cost;
+  one_side.or_weights = one_side.or_needed = false;
+  const auto cost_of = [&](Operand operand) {
+    one_side.checked = operand;
+    return calibrated_cost(shape, one_side);
+  };
+  if (weights) weight_cost = cost_of(Operand::kW);
+  if (needed) needed_cost = cost_of(Operand::kA);
+  one_side.checked = options.checked;
+  cost = data ? calibrated_cost(shape, one_side) : weights ? weight_cost : needed_cost;
 }
 
-double ConvPlan::State::data_zeros(const ConvTensors& t, std::int64_t lines) const {
-  const PlanSide& side = checked_side();
-  const double zeros = sample_zeros(checked == Operand::kA ? t.src : t.diff_dst, side.floats(), lines);
+double ConvPlan::State::data_zeros(Operand operand, const ConvTensors& t, std::int64_t lines) const {
+  const PlanSide& side = operand == Operand::kA ? src : dst;
+  const double zeros = sample_zeros(operand == Operand::kA ? t.src : t.diff_dst, side.floats(), lines);
   // Padding channels are zeros of the layout, not of the tensor.
   const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
   return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
@@ -50,12 +53,16 @@ double ConvPlan::State::weight_zeros(const ConvTensors& t, std::int64_t lines) c
   return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), lines);
 }
 
+double ConvPlan::State::zeros_of(Operand operand, const ConvTensors& t, std::int64_t lines) const {
+  return operand == Operand::kW ? weight_zeros(t, lines) : data_zeros(operand, t, lines);
+}
+
 double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
-  const std::int64_t lines = sampled_lines.at_most;
-  return checked == Operand::kW ? weight_zeros(t, lines) : data_zeros(t, lines);
+  return zeros_of(checked, t, sampled_lines.at_most);
 }
 
 bool ConvPlan::State::other_is_finite(const ConvTensors& t, Operand skipped) const {
+  if (options.takes_needed() && skipped == Operand::kA) return true;  // no product of a result is skipped
   if (skipped == Operand::kW) {
     if (weight_grad()) return true;  // nothing of a kept weight's sum is skipped
     const bool forward = options.op == Operation::kForward;
@@ -68,36 +75,26 @@ bool ConvPlan::State::other_is_finite(const ConvTensors& t, Operand skipped) con
   return all_finite(t.weights, shape.w_elements(), options.threads);
 }
 
-ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zeros) const {
-  std::optional<Operand> side;
-  const auto of_data = [&](std::int64_t lines) { return data_zeros(t, lines); };
-  const auto of_weights = [&](std::int64_t lines) { return weight_zeros(t, lines); };
-  if (either_side()) {
-    const double in_data = zeros < 0 ? zeros_to_choose_by(cost, sampled_lines, of_data) : zeros;
-    const double in_weights = zeros_to_choose_by(weight_cost, sampled_lines, of_weights);
-    bool by_weights = in_weights > in_data;
-    if (always_skips()) {
-      side = by_weights ? Operand::kW : checked;
-    } else {
-      const bool data_pays = cost.prefers_sparse(in_data);
-      const bool weights_pay = weight_cost.prefers_sparse(in_weights);
-      by_weights = weights_pay && (!data_pays || weight_cost.sparse_at(in_weights) / weight_cost.dense <
-                                                     cost.sparse_at(in_data) / cost.dense);
-      if (data_pays || weights_pay) side = by_weights ? Operand::kW : checked;
-    }
-    zeros = side == Operand::kW ? in_weights : in_data;
-  } else if (skips()) {
-    bool pays = always_skips();
-    if (chooses()) {
-      if (zeros < 0 && cost.zeros_matter())
-        zeros = data ? zeros_to_choose_by(cost, sampled_lines, of_data)
-                     : zeros_to_choose_by(cost, sampled_lines, of_weights);
-      pays = cost.prefers_sparse(std::max(zeros, 0.0));
-    }
-    if (pays) side = data ? checked : Operand::kW;
+// `given`: share of zeros of the checked operand; negative: unknown.
+ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double given) const {
+  Choice best{&dense, std::nullopt, given};
+  double best_worth = -1, of_checked = given;
+  for (const Skipping& way : ways) {
+    double zeros = way.operand == checked ? given : -1;
+    const bool matter = chooses() ? way.cost->zeros_matter() : ways.size() > 1;
+    if (zeros < 0 && matter)
+      zeros = zeros_to_choose_by(*way.cost, sampled_lines,
+                                 [&](std::int64_t lines) { return zeros_of(way.operand, t, lines); });
+    if (way.operand == checked) of_checked = zeros;
+    const double at = std::max(zeros, 0.0);
+    if (chooses() && !way.cost->prefers_sparse(at)) continue;
+    const double worth = chooses() ? way.cost->dense / way.cost->sparse_at(at) : at;
+    if (worth > best_worth) best = {way.kernel, way.operand, zeros}, best_worth = worth;
   }
-  if (side && options.strict && !other_is_finite(t, *side)) side.reset();
-  return {side, zeros};
+  if (!best.skipped) best.zeros = of_checked;
+  if (best.skipped && options.strict && !other_is_finite(t, *best.skipped))
+    best = {&dense, std::nullopt, best.zeros};
+  return best;
 }
 
 }  // namespace lacuna::kernels

@@ -43,12 +43,23 @@ void ConvPlan::State::make_kernels(const KernelConfig& config) {
       shape.groups > 1 && (shape.c_per_group() % kLanes != 0 || shape.k_per_group() % kLanes != 0);
   if (options.impl == Impl::kSparse || (options.impl == Impl::kAuto && !part_groups)) {
     if (checked == Operand::kW || options.or_weights) weights = first_that_skips(Skips::kWeights, config);
-    if (checked != Operand::kW) data = first_that_skips(Skips::kChecked, config);
+    if (options.takes_needed()) {
+      KernelConfig by_needs = config;
+      by_needs.checked = Operand::kA;
+      needed = first_that_skips(Skips::kResults, by_needs);
+    }
+    const bool results = options.op == Operation::kInputGrad && checked == Operand::kA;
+    if (checked != Operand::kW && !results) data = first_that_skips(Skips::kChecked, config);
   } else if (named != nullptr && named->skips == Skips::kChecked) {
     data = make_named(*named, config);
   } else if (named != nullptr && named->skips == Skips::kWeights) {
     weights = make_named(*named, config);
+  } else if (named != nullptr && named->skips == Skips::kResults) {
+    needed = make_named(*named, config);
   }
+  if (data) ways.push_back({&data, &cost, checked});
+  if (weights) ways.push_back({&weights, &weight_cost, Operand::kW});
+  if (needed) ways.push_back({&needed, &needed_cost, Operand::kA});
   if (chooses()) measure_costs();  // of the dense ones, too
   if (!always_skips() || options.strict) dense = make_dense(config);
 }
@@ -70,11 +81,12 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o) : shape(s), op
 
 // Places the workspace and the packed weights of each kernel.
 void ConvPlan::State::lay_out() {
-  if (data || weights || (dense && dense.takes_blocked()))
+  if (needed && !src.direct()) needed_copy_at = workspace.add(src.shape.floats());
+  if (skips() || (dense && dense.takes_blocked()))
     for (PlanSide* side : {&src, &dst})
       if (!side->direct()) side->copy_at = workspace.add(side->shape.floats());
   std::int64_t scratch = 0;
-  for (PlanKernel* one : {&data, &weights, &dense}) {
+  for (PlanKernel* one : {&data, &weights, &needed, &dense}) {
     if (!*one) continue;
     one->kept_at = workspace.add(one->kernel->kept_floats());
     one->packing = packing.add(one->kernel->packed_floats());
@@ -85,7 +97,7 @@ void ConvPlan::State::lay_out() {
 
 std::string ConvPlan::State::describe() const {
   std::string names;
-  for (const PlanKernel* one : {&data, &weights, &dense})
+  for (const PlanKernel* one : {&data, &weights, &needed, &dense})
     if (*one) names.append(names.empty() ? "" : " or ").append(one->kernel->name());
   return names;
 }
@@ -95,7 +107,7 @@ void ConvPlan::State::check(const ConvTensors& t) const {
 }
 
 void ConvPlan::State::pack(const float* plain, float* packed) {
-  for (PlanKernel* one : {&data, &weights, &dense}) {
+  for (PlanKernel* one : {&data, &weights, &needed, &dense}) {
     if (!*one) continue;
     one->kernel->pack(plain, packing.at(packed, one->packing));
     packing.mark(packed, one->packing);
@@ -106,7 +118,7 @@ void ConvPlan::State::unpack(const float* packed, float* plain) {
   const std::size_t holds = packing.marked(packed);
   if (holds == PackedWeights::kNone)
     throw ConvError(Code::kOption, "this memory is not a packed gradient", "run the plan first");
-  for (const PlanKernel* one : {&data, &weights, &dense})
+  for (const PlanKernel* one : {&data, &weights, &needed, &dense})
     if (*one && one->packing == holds) one->kernel->unpack(packing.at(packed, holds), plain);
 }
 
@@ -147,16 +159,17 @@ void ConvPlan::State::run_kernel(const PlanKernel& chosen, const ConvTensors& t)
                            : options.op == Operation::kInputGrad ? &src
                                                                  : nullptr;
   float* const given = result == &dst ? t.dst : t.diff_src;
-  const auto input = [&](const PlanSide& side, const float*& data_of) {
+  const auto input = [&](const PlanSide& side, const float*& data_of, std::int64_t copy_at) {
     if (side.direct()) return;
-    float* copy = workspace.at(side.copy_at);
+    float* copy = workspace.at(copy_at);
     to_blocked(side.shape, side.layout, data_of, copy, options.threads);
     data_of = copy;
   };
   const bool blocked = chosen.takes_blocked();
   if (blocked) {
-    if (result != &src) input(src, inner.src);
-    if (result != &dst) input(dst, inner.diff_dst);
+    if (result != &src) input(src, inner.src, src.copy_at);
+    if (&chosen == &needed) input(src, inner.src, needed_copy_at);
+    if (result != &dst) input(dst, inner.diff_dst, dst.copy_at);
     if (result != nullptr && !result->direct()) inner.dst = inner.diff_src = workspace.at(result->copy_at);
   }
   if (packed() && weight_grad()) {
@@ -174,10 +187,9 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
   check(t);
   if (options.borrow_workspace) workspace.lend(t.workspace);
   const Choice choice = choose(t, zeros);
-  const PlanKernel& chosen = !choice.skipped ? dense : choice.skipped == Operand::kW ? weights : data;
-  run_kernel(chosen, t);
+  run_kernel(*choice.kernel, t);
   if (kept_only() && choice.skipped != Operand::kW) drop_unkept(t);
-  if (!choice.skipped) return {chosen.from->impl(), choice.zeros};
+  if (!choice.skipped) return {choice.kernel->from->impl(), choice.zeros};
   const bool named = find_implementation(options.impl) != nullptr;
   return {named ? options.impl : Impl::kSparse, choice.zeros, choice.skipped};
 }

@@ -48,17 +48,27 @@ struct ConvPlan::State {
   PlanSide src, dst;
   PlanKernel data;     // skips zeros of activations or gradients,
   PlanKernel weights;  // or of weights; with or_weights a plan has both
+  PlanKernel needed;   // or results that are not needed; with or_needed besides the others
   PlanKernel dense;    // skips nothing
   std::string kernel_name;
   PackedWeights packing;
 
+  // The kernels that skip, what their choice goes by and the operand whose zeros they skip.
+  struct Skipping {
+    const PlanKernel* kernel;
+    const CostCurve* cost;
+    Operand operand;
+  };
+  std::vector<Skipping> ways;
   CostCurve cost;              // of skipping zeros of the checked operand,
   CostCurve weight_cost;       // of weights in a plan that has both
+  CostCurve needed_cost;       // of results, by the zeros of A, the same
   SampledLines sampled_lines;  // of the checked tensor, to estimate its zeros
 
   Workspace workspace;
   std::int64_t scratch_at = 0;
-  std::vector<float> kept;  // use_weights() and use_pattern() of a plan that cannot skip zero weights
+  std::int64_t needed_copy_at = 0;  // a blocked copy of A
+  std::vector<float> kept;          // use_weights() and use_pattern() of a plan that cannot skip zero weights
 
   State(const LayerShape& shape, const ConvOptions& options);
   ConvRun run(const ConvTensors& t, double zeros);
@@ -71,8 +81,7 @@ struct ConvPlan::State {
 
   bool packed() const { return options.weights == WeightLayout::kPacked; }
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
-  bool skips() const { return data || weights; }
-  bool either_side() const { return data && weights; }
+  bool skips() const { return data || weights || needed; }
   bool chooses() const {  // between sparse and dense; the reference is never the faster one
     return kHasOneDnn && options.impl == Impl::kAuto && skips();
   }
@@ -84,7 +93,6 @@ struct ConvPlan::State {
   SkipsWeights* skips_weights() const { return dynamic_cast<SkipsWeights*>(weights.kernel.get()); }
 
  private:
-  const PlanSide& checked_side() const { return checked == Operand::kA ? src : dst; }
   const PlanSide& other_side() const { return checked == Operand::kA ? dst : src; }
   void make_kernels(const KernelConfig& config);
   PlanKernel make_dense(const KernelConfig& config) const;
@@ -93,12 +101,14 @@ struct ConvPlan::State {
 
   // The decisions of a run, in plan_choice.cpp.
   struct Choice {
+    const PlanKernel* kernel;        // of this plan
     std::optional<Operand> skipped;  // nothing: dense
     double zeros;
   };
   void measure_costs();
   Choice choose(const ConvTensors& t, double zeros) const;
-  double data_zeros(const ConvTensors& t, std::int64_t lines) const;
+  double zeros_of(Operand operand, const ConvTensors& t, std::int64_t lines) const;
+  double data_zeros(Operand operand, const ConvTensors& t, std::int64_t lines) const;
   double weight_zeros(const ConvTensors& t, std::int64_t lines) const;
   bool other_is_finite(const ConvTensors& t, Operand skipped) const;
 

@@ -112,6 +112,7 @@ void SparseConv::run(const ConvTensors& t, const KernelMemory& memory) {
   const bool forward = op_ == Operation::kForward;
   run.checked = forward ? t.src : t.diff_dst;
   run.out = forward ? t.dst : t.diff_src;
+  run.needed = forward ? nullptr : t.src;
   run.bias = padded_bias(sides_.other, bias_ ? t.bias : nullptr, memory.scratch);
   run.relu = relu_;
   if (packs_weights_) {

@@ -20,6 +20,7 @@ struct SparseRun {
   float* out;            // dst, diff_src; weight_grad: packed diff_weights
   const float* plain;    // takes_plain(), instead of `other`: plain weights
   float* plain_out;      // takes_plain(), weight_grad instead of `out`: plain diff_weights
+  const float* needed;   // input_grad that checks A: A, as the result lies
   const float* bias;     // [groups][blocks per group * 16], never null for forward and input_grad
   bool relu;
   float* workspace;
