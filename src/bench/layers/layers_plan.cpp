@@ -74,6 +74,7 @@ bool can_run(const kernels::MeasureSpec& measured) {
 // weight_grad may check either operand: the one with more zeros where a trace is given.
 std::optional<Operand> better_operand(const NetworkLayer& layer, Operation op, const LayersSpec& spec) {
   if (spec.zeros_in == "weights") return Operand::kW;
+  if (spec.zeros_in == "input" && op == Operation::kInputGrad) return Operand::kA;
   if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
   return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Operand::kG : Operand::kA;
 }
@@ -102,8 +103,7 @@ void use_traced_zeros(kernels::MeasureSpec& measured, const Job& job) {
       return mask.bit(k * taps + tap, c);
     };
   if (in_weights) return;
-  const bool activations =
-      job.op == Operation::kForward || (job.op == Operation::kWeightGrad && job.checked == Operand::kA);
+  const bool activations = job.op == Operation::kForward || job.checked == Operand::kA;
   const MaskView mask = activations ? traced.a.mask : traced.g.mask;
   const std::int64_t samples = traced.shape.n;
   const std::int64_t pixels = mask.rows / samples;

@@ -22,7 +22,7 @@ struct LayersSpec {
   std::string layer;                   // only layers whose name contains this
   std::string impl;                    // a name of kernels::describe_impls(); "": sparse, auto for traces
   std::string layout = "blocked";      // blocked, nchw, nhwc
-  std::string zeros_in;                // data, weights, both; "": data, both for traces and auto
+  std::string zeros_in;                // data, weights, both, input; "": data, both for traces and auto
   std::string precision = "float32";   // float32, bfloat16
   std::int64_t batch = 16;
   int threads = 1;  // 0: all cores

@@ -186,10 +186,11 @@ void add_selection(CLI::App& command, bench::LayersSpec& spec) {
 
 void add_trace_zeros(CLI::App& command, bench::LayersSpec& spec) {
   add_list(command, "--trace", spec.traces, "TRACE", "Traces: their convolutions with their own zeros");
-  add_choice(command, "--zeros-in", spec.zeros_in, {"data", "weights", "both"},
+  add_choice(command, "--zeros-in", spec.zeros_in, {"data", "weights", "both", "input"},
              "Where the zeros are that these kernels skip: data (activations or gradients), weights: pruned "
-             "training, with the gradients of the non-zero weights alone, or both: in pruned layers of a "
-             "trace, whichever pays in each call (default: data; both with --trace and auto)");
+             "training, with the gradients of the non-zero weights alone, both: in pruned layers of a "
+             "trace, whichever pays in each call, or input: as data, but input gradients are computed where "
+             "the input is not zero alone (default: data; both with --trace and auto)");
 }
 
 void add_measuring(CLI::App& command, LayersCommand& options) {
