@@ -40,7 +40,14 @@ class Check {
         options_(options),
         twin_(graph),
         random_(options.seed * 31 + 7),
-        network_(graph, {options.batch, options.kernels, options.threads}) {}
+        network_(graph, network_options(options)) {}
+
+  // The gradients of all outputs are compared: also those that a ReLU discards.
+  static NetworkOptions network_options(const CheckOptions& options) {
+    NetworkOptions all{options.batch, options.kernels, options.threads};
+    all.needed = NeededGradients::kAll;
+    return all;
+  }
 
   Probes run() {
     SCOPED_TRACE("seed " + std::to_string(options_.seed) + ", " + kernels_name(options_.kernels) + ": " +

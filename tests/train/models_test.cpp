@@ -29,7 +29,7 @@ TEST_P(BuiltIn, GradientAlongDirections) {
   for (Node& node : graph.nodes) node.rate = 0;  // the twin does not know what would be dropped
   const Problem problem = draw_problem(graph, kBatch, 5);
   Network network(graph, {kBatch, Kernels::kSparse, 2});
-  const Step step = run_step(network, problem);
+  const Step step = run_step(network, problem);  // without the gradients that a ReLU discards
 
   DoubleNet twin(graph);
   for (const auto& [name, values] : problem.parameters)

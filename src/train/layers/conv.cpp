@@ -97,6 +97,7 @@ ConvPlan ConvLayer::make_plan(Operation op, std::optional<Operand> checked) cons
   plan.bias = op == Operation::kForward && bias_.has_value();
   plan.relu = op == Operation::kForward && options_.relu;
   plan.or_weights = skips_weights() && op != Operation::kWeightGrad;
+  plan.or_needed = leaves_out_results() && op == Operation::kInputGrad;
   return {shape_, plan};
 }
 
@@ -219,6 +220,7 @@ void ConvLayer::backward(GradientSum& sum) {
   by_input.weights = multiplied_weights_;
   by_input.weights_version = pass_.weights_version;
   by_input.diff_dst = diff_dst;
+  if (leaves_out_results()) by_input.src = in_.data.data();
   by_input.diff_src = src_.written(diff_src);
   run(Operation::kInputGrad, *input_grad_, by_input);
   src_.finish(diff_src);

@@ -39,6 +39,8 @@ struct ConvLayerOptions {
   bool zero_weights = false;    // most weights are zero: those may be skipped instead of zeros of A or G
   bool bfloat16 = false;  // may multiply operands rounded to bfloat16; kDense: wherever there is a kernel
   bool allow_winograd = false;  // kAuto may choose it
+  // Nobody needs the gradient of the input where the input is zero: kAuto and kSparse may leave it out.
+  bool needed_only = false;
 };
 
 class ConvLayer final : public Layer {
@@ -87,6 +89,9 @@ class ConvLayer final : public Layer {
   void run_weight_grad(const kernels::ConvTensors& tensors);
   void take_pattern();
   void drop_pruned_gradients();
+  bool leaves_out_results() const {
+    return options_.needed_only && blocked_ && options_.kernels != Kernels::kDense && !options_.initial;
+  }
   bool skips_weights() const {
     return options_.zero_weights && options_.kernels != Kernels::kDense && !options_.initial;
   }

@@ -10,6 +10,7 @@
 #include "kernels/layout/blocked.hpp"
 #include "kernels/onednn/onednn_conv.hpp"
 #include "kernels/winograd/winograd_conv.hpp"
+#include "train/graph/discarded.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -71,6 +72,8 @@ double product_workspace(const Graph& graph, const Node& node, const NetworkOpti
     plan.op = op;
     plan.checked = checked;
     plan.or_weights = options.pruned && op != Operation::kWeightGrad;
+    plan.or_needed = op == Operation::kInputGrad && blocked && options.needed == NeededGradients::kAuto &&
+                     discards_gradient_of_zeros(graph, node.inputs[0]);
     bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
   }
   if (options.pruned) {

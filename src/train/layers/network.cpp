@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "kernels/layout/blocked.hpp"
+#include "train/graph/discarded.hpp"
 #include "train/layers/layers.hpp"
 #include "train/layers/memory_estimate.hpp"
 
@@ -105,9 +106,11 @@ std::unique_ptr<ConvLayer> Network::make_product(std::size_t i, bool last) {
     room_.gradients = AlignedFloats(out.floats());
   return std::make_unique<ConvLayer>(
       node, graph_.layer_shape(node, options_.batch), in, out,
-      ConvLayerOptions{options_.kernels, initial, fusion_.relu[i] != 0, sums_bias(i), options_.threads, rule,
-                       &room_, options_.pruned || rule.weights, options_.precision == Precision::kBfloat16,
-                       options_.allow_winograd});
+      ConvLayerOptions{
+          options_.kernels, initial, fusion_.relu[i] != 0, sums_bias(i), options_.threads, rule, &room_,
+          options_.pruned || rule.weights, options_.precision == Precision::kBfloat16,
+          options_.allow_winograd,
+          options_.needed == NeededGradients::kAuto && discards_gradient_of_zeros(graph_, node.inputs[0])});
 }
 
 std::unique_ptr<Layer> Network::make_layer(std::size_t i) const {

@@ -17,6 +17,13 @@ namespace lacuna::train {
 enum class Precision { kFloat32, kBfloat16 };
 inline constexpr std::array kPrecisions = {"float32", "bfloat16"};
 
+// Input gradients where the input is a zero of a ReLU, which discards them.
+enum class NeededGradients {
+  kAuto,  // may be left out, by cost with Kernels::kAuto
+  kAll,   // are computed
+};
+inline constexpr std::array kNeededGradients = {"auto", "all"};
+
 struct NetworkOptions {
   std::int64_t batch = 32;
   Kernels kernels = Kernels::kAuto;
@@ -29,6 +36,7 @@ struct NetworkOptions {
   // kAuto may choose it; its rounding errors are larger. False in a network that has too little memory for
   // it.
   bool allow_winograd = false;
+  NeededGradients needed = NeededGradients::kAuto;
   int optimizer_states = 1;  // tensors per parameter, for the estimate of memory
 };
 

@@ -159,6 +159,11 @@ std::vector<TrainOption> make_options() {
   t.add("exact", "", {},
         "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record",
         {"/exact", "", kMayChange, "on"}, AT(exact));
+  t.choice(
+      "input-grad", "auto",
+      "auto: gradients of an input that comes out of a ReLU may be left out where the input is zero, because "
+      "the ReLU discards them; all: they are computed. Learns the same, up to the order of sums",
+      {"/input_grad", "", kMayChange, "all"}, AT(network.needed), kNeededGradients);
   t.add("threads", "", {0, 1024}, "Threads (default: all cores)", {"/threads", "N", kMayChange},
         AT(network.threads), "0");
 
