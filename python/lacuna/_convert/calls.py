@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from .allowance import allowance
 from .history import history
 from .memory import default_limit, tidy_heap
+from .needed import is_watched
 from .plans import ACTIVATIONS, BFLOAT16, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
 from .plans import Geometry, Plan, Setting, has_bfloat16, shared_plan, trim_workspaces
 from .tensors import (
@@ -22,7 +23,7 @@ from .tensors import (
     share_of_zeros,
     uses_channels_last,
 )
-from .tuner import NAMES, OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice, clock
+from .tuner import NAMES, NEEDED, OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice, clock
 from ..errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
@@ -45,7 +46,7 @@ _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padde
 _IMPLS = {OUR_DENSE: DENSE, OUR_BFLOAT16: BFLOAT16}  # of the others: SPARSE
 
 # The operand whose zeros a candidate skips.
-_SKIPPED = {SKIP_A: ACTIVATIONS, SKIP_G: GRADIENTS, SKIP_W: WEIGHTS}
+_SKIPPED = {SKIP_A: ACTIVATIONS, SKIP_G: GRADIENTS, SKIP_W: WEIGHTS, NEEDED: ACTIVATIONS}
 
 
 class Manner(NamedTuple):
@@ -57,6 +58,7 @@ class Manner(NamedTuple):
     remember: bool = True  # start with what earlier processes measured, and keep what this one does
     bfloat16: bool = False  # operands may be rounded to bfloat16
     feed_forward: bool = False  # two linear layers with an activation between them may run as one
+    needed_only: bool = False  # gradients that a ReLU discards may be left out
 
 
 class Call:
@@ -64,7 +66,8 @@ class Call:
 
     Times are those of `geometry`, the first one seen; those of others are scaled by their multiply-accumulates.
     `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed. `dtype`: of the
-    tensors; our kernels compute in single precision whatever it is. `key`: of what was measured in earlier processes;
+    tensors; our kernels compute in single precision whatever it is. `discards`: the gradient of the input is not needed
+    where the input is zero. `key`: of what was measured in earlier processes;
     empty for none.
     """
 
@@ -77,6 +80,7 @@ class Call:
         pruned: bool,
         dtype: torch.dtype = torch.float32,
         key: str = "",
+        discards: bool = False,
     ) -> None:
         self.geometry, self.channels_last, self.threads, self.dtype = geometry, channels_last, threads, dtype
         self.deterministic, self.dry_run, self._memory_limit = manner.deterministic, manner.dry_run, manner.memory_limit
@@ -104,9 +108,10 @@ class Call:
         rounds = blocks and (manner.bfloat16 or dtype == torch.bfloat16) and has_bfloat16()
         dense = [TORCH, OUR_DENSE, *([OUR_BFLOAT16] if rounds else [])]
         rows = [SKIP_ROWS] if geometry.linear else []
+        needed = [NEEDED] if discards and channels >= _FEWEST_CHANNELS and geometry.stride == (1, 1) else []
         self.choices = (
             Choice([*dense, *skip_a, SKIP_W]),
-            Choice([*dense, *skip_g, *rows, SKIP_W]),
+            Choice([*dense, *skip_g, *rows, SKIP_W, *needed]),
             Choice([*dense, *skip_a, *(skip_g if skip_a else []), *rows, *([SKIP_W] if pruned else [])]),
         )
         # By operation, candidate and input, the longest unused first.
@@ -169,6 +174,8 @@ class Call:
             if not mask[which]:
                 continue
             used = self._choose(op, x, grad, weight if op == INPUT_GRAD else kept)
+            if used == NEEDED and is_watched(x):
+                used = TORCH
             if used == TORCH and self.choices[op].settled:
                 joint.append(op)
                 continue
@@ -214,7 +221,7 @@ class Call:
     ) -> int:
         choice = self.choices[op]
         if self.deterministic or choice.wants_zeros():
-            operands = {SKIP_A: x, SKIP_G: grad, SKIP_W: weight}
+            operands = {SKIP_A: x, SKIP_G: grad, SKIP_W: weight, NEEDED: x}
             for candidate in choice.candidates:
                 if operands.get(candidate) is not None:
                     choice.saw_zeros(candidate, share_of_zeros(operands[candidate]))
@@ -417,8 +424,10 @@ class Call:
         if plan is None:
             return None
         result = empty(x.shape) if self.geometry.linear else empty(x.shape, self._format(used))
-        done = plan.run(diff_dst=grad, weights=self._weights(weight, ohwi), diff_src=result)
-        return self._handed_out(used, result) if done else None
+        tensors = {"diff_dst": grad, "weights": self._weights(weight, ohwi), "diff_src": result}
+        if used == NEEDED:
+            tensors["src"] = self._laid_out(used, x)
+        return self._handed_out(used, result) if plan.run(**tensors) else None
 
     def _our_weight_grad(self, used, grad, x, weight, kept) -> Optional[torch.Tensor]:
         ohwi = self._ohwi(WEIGHT_GRAD, used, weight)

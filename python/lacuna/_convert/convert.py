@@ -31,6 +31,7 @@ def convert(
     remember: bool = True,
     precision: str = "float32",
     feed_forward: bool = False,
+    needed_only: bool = False,
 ) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
@@ -55,6 +56,11 @@ def convert(
     feed_forward: two `Linear` layers with nothing but ReLU, or its square, between them may run as one block, which
         skips the zeros of the hidden values in five of six products. Gradients of parameters and of the block's input
         are the same; those of the hidden values cannot be asked for (`torch.autograd.grad`).
+    needed_only: where a layer's input comes out of a ReLU (also through max pooling, dropout, concatenation), its
+        gradient may be left zero where the input is zero, because the ReLU discards it there: in a ReLU network with
+        batch norm input gradients have no other zeros to skip. Gradients of parameters and of the model's inputs are
+        the same. An input with a hook or `retain_grad` gets its whole gradient; hooks of tensors between the ReLU and
+        the input, and `torch.autograd.grad` of any of them, see the zeros.
 
     `lacuna.report(model)` has what was converted, what was left to PyTorch and why; `lacuna.unconvert(model)` restores
     the model.
@@ -68,7 +74,7 @@ def convert(
         raise ConvertError(f"memory_limit is {memory_limit}; give bytes, 0 for kernels without a workspace alone")
     if precision not in ("float32", "bfloat16"):
         raise ConvertError(f"precision is {precision!r}; give 'float32' or 'bfloat16'")
-    manner = Manner(deterministic, dry_run, memory_limit, remember, precision == "bfloat16", feed_forward)
+    manner = Manner(deterministic, dry_run, memory_limit, remember, precision == "bfloat16", feed_forward, needed_only)
     own = _checked_masks(model, masks or {})
     _try_library()
     if manner.bfloat16 and not has_bfloat16():

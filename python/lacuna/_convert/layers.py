@@ -12,6 +12,7 @@ from torch.jit import is_scripting
 from .blocks import Block, block_output
 from .calls import Call, LayerFunction, Manner
 from .history import machine
+from .needed import discards_zeros
 from .plans import Geometry
 from .tensors import differentiates_forward, dispatch_is_watched, is_plain, look_for_hooks, saving_is_watched, uses_channels_last
 
@@ -50,17 +51,24 @@ class LayerState:
         return (LayerState, (self.manner, self.mask))
 
     def call(
-        self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool, dtype: torch.dtype
+        self,
+        geometry: Geometry,
+        channels_last: bool,
+        gradients: bool,
+        pruned: bool,
+        dtype: torch.dtype,
+        discards: bool = False,
     ) -> Call:
         manner = self.manner
         if torch.are_deterministic_algorithms_enabled():
             manner = manner._replace(deterministic=True)
         threads, precision = torch.get_num_threads(), (dtype, manner.bfloat16)
         key = (geometry.like(), channels_last, gradients, threads, manner.deterministic, pruned, *precision)
+        key = (*key, "needed only") if discards else key
         found = self.calls.pop(key, None)
         if found is None:
             known = f"{_machine()} | {key}" if manner.remember and not manner.deterministic else ""
-            found = Call(geometry, channels_last, threads, manner, pruned, dtype, known)
+            found = Call(geometry, channels_last, threads, manner, pruned, dtype, known, discards)
             while len(self.calls) >= _MOST_SHAPES:  # the longest unused
                 self.calls.pop(next(iter(self.calls), None), None)
         self.calls[key] = found
@@ -181,7 +189,8 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     kept = _kept_weights(layer, state, weight) if gradients else None
     channels_last = geometry.linear or uses_channels_last(input) or uses_channels_last(weight)
     dtype = torch.bfloat16 if autocasts() else input.dtype
-    call = state.call(geometry, channels_last, gradients, kept is not None, dtype)
+    discards = gradients and state.manner.needed_only and input.requires_grad and discards_zeros(input)
+    call = state.call(geometry, channels_last, gradients, kept is not None, dtype, discards)
     if len(fast) >= _MOST_INPUTS:
         fast.clear()
     fast[input.shape] = call

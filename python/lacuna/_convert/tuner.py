@@ -10,8 +10,11 @@ the candidates by rounding alone.
 from time import perf_counter, thread_time
 from typing import Callable, Dict, Mapping, Optional, Sequence, Tuple
 
-TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, OUR_BFLOAT16, SKIP_ROWS = range(7)
-NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W", "bfloat16", "skips rows of G")
+TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, OUR_BFLOAT16, SKIP_ROWS, NEEDED = range(8)
+NAMES = (
+    *("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W", "bfloat16", "skips rows of G"),
+    "needed only",  # input_grad where A is not zero
+)
 
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.95
@@ -21,7 +24,7 @@ _ROUNDS = 3  # times of each candidate, after one that is not counted
 _AGREE, _MOST_TIMES = 1.1, 8
 # Below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls. Lists of weights pay
 # later than those that skip activations in whole vectors.
-_FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5, SKIP_ROWS: 0.1}
+_FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5, SKIP_ROWS: 0.1, NEEDED: 0.5}
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
 # A candidate slower than the best by these factors after its first untimed call, its first and its second time is not
@@ -34,7 +37,7 @@ _SHARE = 0.01  # of an operation's time that measuring it may have cost before i
 # value: where the zeros move far, times are taken again.
 _FIXED = 0.12
 # Share of zeros above which a kernel that skips them is chosen where times must not matter (deterministic).
-_RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75, SKIP_ROWS: 0.2}
+_RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75, SKIP_ROWS: 0.2, NEEDED: 0.75}
 
 
 def clock(threads: int) -> Callable[[], float]:
