@@ -101,15 +101,14 @@ void parallel_for(std::size_t count, std::size_t grain, const std::function<void
   FirstError error;
   grain = std::max<std::size_t>(1, grain);
   const std::size_t chunks = (count + grain - 1) / grain;
-  const int tasks =
-      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(omp_get_num_threads()), chunks));
+  const std::size_t tasks = std::min(static_cast<std::size_t>(omp_get_num_threads()), chunks);
   std::atomic<std::size_t> next{0};
   // Tasks rather than a worksharing loop: they nest, so the blocks of one layer's operation and the
   // operations of a trace share one pool. One task per thread, which takes what is left piece by piece: GCC's
   // runtime executes a loop on one thread as soon as more than 64 tasks per thread are waiting.
 #pragma omp taskloop num_tasks(tasks) default(none) firstprivate(tasks, count, grain) \
     shared(error, item, part, next)
-  for (int task = 0; task < tasks; ++task) {
+  for (std::size_t task = 0; task < tasks; ++task) {
     for (std::size_t first; (first = next.fetch_add(grain, std::memory_order_relaxed)) < count;) {
       const std::size_t end = std::min(count, first + grain);
       for (std::size_t i = first; i < end; ++i) error.guard([&] { part.run(i, item); });
