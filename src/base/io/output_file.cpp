@@ -87,8 +87,8 @@ bool is_abandoned(const std::filesystem::path& file, pid_t process) {
   return free;
 }
 
-// Whether temporary files with this start of their names were in a folder when this process first wrote
-// there: a command that writes thousands of files lists their folder once.
+// Returns true if temporary files whose names start like this were in the folder when this process first
+// wrote there: a command that writes thousands of files lists their folder once.
 bool had_leftovers(const std::filesystem::path& folder, const std::string& stem) {
   static std::mutex guard;
   static std::map<std::string, std::set<std::string>> by_folder;

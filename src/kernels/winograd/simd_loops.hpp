@@ -9,8 +9,8 @@ constexpr int kWidth = LACUNA_WIDTH;  // floats in a register
 #include "kernels/sparse/simd.hpp"
 #include "kernels/winograd/transforms.hpp"
 
-// Sums of a product in registers: 28 of 32 (AVX-512), 12 of 16 (AVX2), 8 of 16 (SSE), beside a vector of each
-// block of weights and a broadcast value.
+// Sums of a product in registers: 28 of 32 (AVX-512), 12 of 16 (AVX2), 8 of 16 (SSE); the others hold a
+// vector of each block of weights and a broadcast value.
 constexpr int kMaxTiles = LACUNA_PRODUCT_TILES, kMaxBlocks = LACUNA_PRODUCT_BLOCKS;
 // Sums of weight gradients: at least eight registers, which hide the latency of multiply-adds on two pipes.
 constexpr int kOuterChannels = LACUNA_OUTER_CHANNELS;

@@ -1,7 +1,7 @@
 // The innermost loops of Winograd's convolution F(4x4, 3x3) [Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks", CVPR 2016], one table of them per instruction set. A tile is 4x4 pixels of
-// the result; it needs 6x6 pixels of the input, and both become 36 elements, of which each is a matrix
-// product of its own.
+// the result; it needs 6x6 pixels of the input, and both become 36 elements, each of which is a separate
+// matrix product.
 //
 // Elements are stored as [element][block of 16 channels][tile][16], with `element` floats from one to the
 // next: not a multiple of a page, or the 36 stores of a tile would share a set of the cache (2.5 times the

@@ -380,7 +380,7 @@ class SetCount {
   const MaskView& image_;
   const MaskView& kernel_;
   bool shared_;
-  bool each_image_;  // a set has one image: pairs without cycles are told apart
+  bool each_image_;  // a set has one image, because pairs may take zero cycles
   bool starts_;
   std::int64_t columns_;
   std::unique_ptr<ImageSets> sets_;

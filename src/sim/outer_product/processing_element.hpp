@@ -77,7 +77,7 @@ class ProcessingElement {
   virtual std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const = 0;
   // Counts convolutions in bulk (image_sets.hpp); null if pairs must be looked at one by one.
   virtual std::unique_ptr<ImageSets> image_sets(const IndexMap& map) const = 0;
-  // False if a pair of planes with non-zeros may take no cycle at all.
+  // Returns false if a pair of planes with non-zeros may take zero cycles.
   virtual bool every_pair_takes_cycles() const { return true; }
   // True if image sets ask for KernelBatch::starts.
   virtual bool needs_starts() const { return false; }
