@@ -1,8 +1,10 @@
 #include "base/work_progress.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -108,7 +110,11 @@ TEST(WorkProgress, WhatTheCallbackThrowsEndsIt) {
     EXPECT_THROW(with_threads(threads,
                               [&] {
                                 const WorkPart part(meter, 1);
-                                parallel_for(1000, 1, [&](std::size_t) { ++run; });
+                                parallel_for(1000, 1, [&](std::size_t) {
+                                  ++run;
+                                  // Throwing takes a while, in which other threads go on.
+                                  std::this_thread::sleep_for(std::chrono::microseconds(300));
+                                });
                               }),
                  std::runtime_error);
     EXPECT_LT(run, 900);
